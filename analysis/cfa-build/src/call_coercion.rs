@@ -3,7 +3,7 @@
 //! is undefined (C11 6.5.2.2p6 and p9): an obligation that fails stands before the call. Who does not ask about it goes on with any values,
 //! which is an approximation. Knows formats, nothing of what functions do.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, collections::BTreeSet, sync::Arc};
 
 use proofline_hir::{Name, Type, TypeKind, print::type_text};
 use proofline_syntax::DataModel;
@@ -28,8 +28,12 @@ pub struct Interface {
     variadic: bool,
     /// Its definition lists names only, and their types behind the list: arguments arrive promoted.
     is_old_style: bool,
+    /// Another file calls it than the one that defines it, and knows nothing of the types behind the list.
+    is_elsewhere: bool,
     /// It looks at how many variable arguments it has, and at their kinds.
     counts: bool,
+    /// The kinds of those whose values it looks at.
+    reads: BTreeSet<u64>,
     /// Whether some path leads to its end.
     pub(crate) may_return: bool,
 }
@@ -42,8 +46,18 @@ impl Interface {
         let may_return = returns(function);
         let is_old_style =
             matches!(function.ty.kind(), TypeKind::Function(signature) if signature.unprototyped);
-        let counts = variable_arguments::counts(function);
-        Interface { parameters, result, variadic: function.variadic, is_old_style, counts, may_return }
+        let (counts, reads) =
+            (variable_arguments::counts(function), variable_arguments::kinds_kept(function));
+        let (variadic, is_elsewhere) = (function.variadic, false);
+        Interface { parameters, result, variadic, is_old_style, is_elsewhere, counts, reads, may_return }
+    }
+
+    /// To another file than the one that defines it.
+    pub(crate) fn seen_elsewhere(&self) -> Cow<'_, Interface> {
+        match self.is_old_style {
+            true => Cow::Owned(Interface { is_elsewhere: true, ..self.clone() }),
+            false => Cow::Borrowed(self),
+        }
     }
 }
 
@@ -60,11 +74,11 @@ fn returns(function: &Function) -> bool {
 }
 
 /// The function with direct calls that agree with their callees; `interface` knows every function with a body. Where some function of the program
-/// counts its variable arguments (`anyone_counts`), callers leave how many there are.
+/// counts its variable arguments (`counted`: with the kinds of those whose values one looks at), callers leave how many there are.
 pub(crate) fn coerce_calls<'s>(
     function: &Arc<Function>,
     types: Types<'_>,
-    anyone_counts: bool,
+    counted: Option<&BTreeSet<u64>>,
     interface: &dyn Fn(Name) -> Option<Cow<'s, Interface>>,
 ) -> Arc<Function> {
     let odd_call = |op: &Op| {
@@ -73,7 +87,7 @@ pub(crate) fn coerce_calls<'s>(
         let interface = interface(name)?;
         (!agrees(call, &interface, types.model)).then(|| (name, call.clone(), interface))
     };
-    let left = |op: &Op| if anyone_counts { left_by(op.call()?, interface) } else { None };
+    let left = |op: &Op| left_by(op.call()?, counted?, interface);
     let is_touched = |op: &Op| odd_call(op).is_some() || left(op).is_some();
     if !function.edges.iter().any(|edge| is_touched(&edge.op)) {
         return function.clone();
@@ -85,38 +99,49 @@ pub(crate) fn coerce_calls<'s>(
         if let Some((name, call, interface)) = odd {
             coercion.call(name, call, &interface);
         }
-        left.into_iter().flatten().for_each(|op| coercion.before(op));
+        if let Some(left) = left {
+            coercion.leave(&left);
+        }
     }
     Arc::new(changed)
 }
 
-/// What is left before a call for a function that counts its variable arguments.
-fn left_by<'s>(call: &Call, interface: &dyn Fn(Name) -> Option<Cow<'s, Interface>>) -> Option<[Op; 3]> {
-    let fixed = match &call.callee {
+/// What is left before a call for a function that counts its variable arguments: from which argument on, and of which kinds the values; or that nothing is known of it.
+struct Left {
+    from: Option<usize>,
+    kinds: BTreeSet<u64>,
+}
+
+fn left_by<'s>(
+    call: &Call,
+    kinds: &BTreeSet<u64>,
+    interface: &dyn Fn(Name) -> Option<Cow<'s, Interface>>,
+) -> Option<Left> {
+    match &call.callee {
         Callee::Direct(name) => {
             let callee = interface(*name).filter(|callee| callee.counts)?;
-            callee.parameters.len()
+            Some(Left { from: Some(callee.parameters.len()), kinds: callee.reads.clone() })
         }
         Callee::Indirect(_, ty) => match ty.kind() {
             TypeKind::Function(signature) if signature.unprototyped => {
-                return Some(variable_arguments::left_unknown());
+                Some(Left { from: None, kinds: kinds.clone() })
             }
-            TypeKind::Function(signature) if signature.variadic => signature.parameters.len(),
-            _ => return None,
+            TypeKind::Function(signature) if signature.variadic => {
+                Some(Left { from: Some(signature.parameters.len()), kinds: kinds.clone() })
+            }
+            _ => None,
         },
-    };
-    let variable = call.arguments.iter().skip(fixed).map(|argument| match argument {
-        Argument::Value(value) => Some(value.scalar()),
-        Argument::Aggregate(_) => None,
-    });
-    Some(variable_arguments::left(&variable.collect::<Vec<_>>()))
+    }
 }
 
 fn agrees(call: &Call, interface: &Interface, model: DataModel) -> bool {
     let count = call.arguments.len();
     let right_arguments =
         call.arguments.iter().zip(&interface.parameters).all(|(argument, ty)| match argument {
-            Argument::Value(value) => scalar_of(*ty, model) == Some(value.scalar()),
+            Argument::Value(value) => {
+                let wanted = scalar_of(*ty, model).map(|ty| interface.arriving(ty));
+                wanted == Some(value.scalar()) && wanted == scalar_of(*ty, model)
+            }
             Argument::Aggregate(lvalue) => lvalue.ty.unqualified() == ty.unqualified(),
         });
     let right_result = match (&call.dst, interface.result) {
@@ -147,14 +172,21 @@ impl Interface {
         if self.variadic { count >= self.parameters.len() } else { count == self.parameters.len() }
     }
 
+    /// As what an argument arrives of which a parameter of this type is made.
+    fn arriving(&self, wanted: Scalar) -> Scalar {
+        if self.is_old_style && self.is_elsewhere { promoted(wanted) } else { wanted }
+    }
+
     /// How an argument arrives at a parameter.
     fn passage(&self, given: &Argument, wanted: Type, types: Types<'_>) -> Passage {
         match given {
             Argument::Value(value) => {
                 let (given, wanted) = (value.scalar(), types.scalar(wanted).ok_or(wanted));
                 match wanted {
-                    Ok(wanted) if self.is_old_style => passage(promoted(given), promoted(wanted)),
-                    Ok(wanted) => passage(given, wanted),
+                    Ok(wanted) if self.is_old_style && !self.is_elsewhere => {
+                        passage(promoted(given), promoted(wanted))
+                    }
+                    Ok(wanted) => passage(given, self.arriving(wanted)),
                     Err(wanted) => other_passage(wanted),
                 }
             }
@@ -187,7 +219,9 @@ impl Interface {
         let mut pairs = call.arguments.iter().zip(&self.parameters).enumerate();
         let wrong = pairs.find(|(_, (given, ty))| self.passage(given, **ty, types) == Passage::Undefined);
         if let Some((number, (_, ty))) = wrong {
-            return Some(format!("argument {} of {name} is passed as {}", number + 1, type_text(*ty)));
+            let promoted = |ty| types.of_scalar(self.arriving(ty));
+            let ty = if self.is_elsewhere { types.scalar(*ty).map_or(*ty, promoted) } else { *ty };
+            return Some(format!("argument {} of {name} is passed as {}", number + 1, type_text(ty)));
         }
         let is_wrong = self.result_passage(call.dst.as_ref(), types) == Passage::Undefined;
         is_wrong.then(|| match self.result {
@@ -237,6 +271,15 @@ fn promoted(scalar: Scalar) -> Scalar {
     }
 }
 
+/// Whether nothing can fail in it, and nothing is read.
+fn is_constant(value: &Expr) -> bool {
+    match value {
+        Expr::Int(..) | Expr::Float(..) | Expr::Null | Expr::Function(_) => true,
+        Expr::Address(_) => !fold::is_partial(value),
+        _ => false,
+    }
+}
+
 struct Coercion<'f> {
     function: &'f mut Function,
     types: Types<'f>,
@@ -245,6 +288,47 @@ struct Coercion<'f> {
 }
 
 impl Coercion<'_> {
+    /// Leaves in front of the call what it is given behind the named parameters.
+    fn leave(&mut self, left: &Left) {
+        let (types, site) = (self.types, self.function.edges[self.at].site);
+        let Some(from) = left.from else {
+            let unknown = variable_arguments::left_unknown(&left.kinds, types);
+            return unknown.into_iter().for_each(|op| self.before(op));
+        };
+        let Op::Call(call) = &self.function.edges[self.at].op else { return };
+        let mut call = call.clone();
+        let mut formats = Vec::new();
+        let mut taken_back = Vec::new();
+        let is_open = matches!(call.callee, Callee::Indirect(..));
+        for (at, argument) in call.arguments.iter_mut().skip(from).enumerate() {
+            let Argument::Value(value) = argument else {
+                formats.push(None);
+                continue;
+            };
+            formats.push(Some(value.scalar()));
+            let left_value =
+                |value: &Expr| variable_arguments::left_value(at, value, &left.kinds, types, site, is_open);
+            let Some(op) = left_value(value) else { continue };
+            match is_constant(value) {
+                true => self.before(op),
+                // It is taken once.
+                false => {
+                    let kept = self.temporary(types.of_scalar(value.scalar()));
+                    self.before(Op::Assign(kept.clone(), value.clone()));
+                    // What nobody else leads to afterwards is lost.
+                    if value.scalar() == Scalar::Pointer {
+                        taken_back.push(Op::Assign(kept.clone(), Expr::Null));
+                    }
+                    *value = Expr::Load(kept);
+                    left_value(value).into_iter().for_each(|op| self.before(op));
+                }
+            }
+        }
+        variable_arguments::left(&formats).into_iter().for_each(|op| self.before(op));
+        self.function.edges[self.at].op = Op::Call(call);
+        taken_back.into_iter().for_each(|op| self.after(op));
+    }
+
     fn call(&mut self, name: Name, mut call: Call, interface: &Interface) {
         let site = self.function.edges[self.at].site;
         let what = Name::new(UNFIT);

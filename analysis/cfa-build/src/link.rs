@@ -91,11 +91,23 @@ pub fn interface(linking: &dyn Linking, name: Name) -> Option<Interface> {
 /// A function with a body: its first definition, with calls that fit whom they call.
 pub fn function(linking: &dyn Linking, name: Name) -> Option<Arc<Function>> {
     let types = Types { records: linking.records(), model: linking.data_model() };
-    let interface = |name| linking.interface(name).map(Cow::Borrowed);
-    let anyone_counts = linking.places(variable_arguments::count_variable()).is_some();
+    let unit_of = |name| linking.places(name).and_then(|places| places.functions.first());
+    let interface = |callee| {
+        let is_elsewhere = unit_of(callee) != unit_of(name);
+        let of_callee = linking.interface(callee)?;
+        Some(if is_elsewhere { of_callee.seen_elsewhere() } else { Cow::Borrowed(of_callee) })
+    };
+    let is_there = |name| linking.places(name).is_some();
+    let counted = is_there(variable_arguments::count_variable())
+        .then(|| variable_arguments::kinds_of_program(&is_there));
     let mut function =
-        call_coercion::coerce_calls(definition(linking, name)?, types, anyone_counts, &interface);
+        call_coercion::coerce_calls(definition(linking, name)?, types, counted.as_ref(), &interface);
     comes_back(&mut function, &interface);
+    // Which of them a call reaches, nobody knows: no run goes through it either.
+    if !other_definitions(linking, name).is_empty() {
+        let function = Arc::make_mut(&mut function);
+        function.unsupported.push((function.entry, Name::new(TWO_DEFINITIONS)));
+    }
     // Nothing that `main` alone does is known to happen where something runs before it.
     if name.as_str() == "main"
         && let Some(what) = linking.outside_main().first()
@@ -174,12 +186,15 @@ fn kind(scalar: Option<Scalar>) -> Option<Scalar> {
     })
 }
 
+/// What is said of a function that two files define, each in its own way.
+const TWO_DEFINITIONS: &str = "two different definitions";
+
 /// What makes every verdict unknown that rests on this function, or on a program with this object; sorted.
 pub fn unsupported(linking: &dyn Linking, name: Name) -> Vec<Name> {
     let mut found = Vec::new();
     found.extend(contradiction(linking, name).map(|(what, _)| what));
     if !other_definitions(linking, name).is_empty() {
-        found.push(Name::new("two different definitions"));
+        found.push(Name::new(TWO_DEFINITIONS));
     }
     let unit = linking.places(name).and_then(|places| linking.unit(*places.functions.first()?));
     found.extend(unit.and_then(LinkedUnit::unmodelled));

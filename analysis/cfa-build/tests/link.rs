@@ -53,6 +53,9 @@ fn two_definitions_are_a_problem_and_take_the_verdict() {
     let names: Vec<&str> = map.problems.iter().map(|problem| problem.name.as_str()).collect();
     assert_eq!(names, ["g", "f"]);
     assert_eq!(program.unsupported, [(Name::new("f"), Name::new("two different definitions"))]);
+    // No run goes through one of them.
+    let f = function(&program, "f");
+    assert_eq!(f.unsupported, [(f.entry, Name::new("two different definitions"))]);
     assert!(!program.globals[&Name::new("g")].defined);
 }
 
@@ -170,6 +173,16 @@ fn who_calls_otherwise_than_another_file_defines_has_an_obligation() {
     );
     let old = "int f(); int use(char c, float x) { return f(c, x); }";
     assert!(broken(old, "int f(c, x) char c; float x; { return c; }").is_empty());
+    // A definition without a prototype takes what is promoted; another file that has one says so, or says something else.
+    let prototype = |ty: &str| format!("int f({ty}); int use({ty} x) {{ return f(x); }}");
+    for (ty, taken, expected) in
+        [("float", "float", "double"), ("short", "int", "int"), ("char", "char", "int")]
+    {
+        let definition = format!("int f(x) {taken} x; {{ return x; }}");
+        assert_eq!(broken(&prototype(ty), &definition), [format!("argument 1 of f is passed as {expected}")]);
+    }
+    assert!(broken(&prototype("double"), "int f(x) float x; { return x; }").is_empty());
+    assert!(broken("int f(x) float x; { return x; } int use(float x) { return f(x); }", "int g;").is_empty());
     assert!(broken("int f(); void use(void) { f(); }", "short f(void) { return 1; }").is_empty());
 }
 

@@ -37,7 +37,7 @@ pub use function::{
     Allocation, Approximation, Argument, Call, Callee, Cause, CheckId, Edge, EdgeId, Function, Loc, Local,
     Obligation, ObligationId, Op, Operands, Role,
 };
-pub use library_result::{ERRNO, LOCALE, LibraryResult, Quantity};
+pub use library_result::{ERRNO, LOCALE, LibraryResult, Quantity, VARIABLE_ARGUMENTS};
 pub use map::FunctionMap;
 pub use memory::{CALLABLE, MemoryPredicate, copied_character};
 pub use monitor::MONITOR;

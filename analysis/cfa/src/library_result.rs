@@ -6,6 +6,9 @@ use crate::expr::{Expr, LocalId};
 /// The variable that says whether a locale other than that of C is set.
 pub const LOCALE: &str = "#locale";
 
+/// What the names of variables begin with in which callers leave their variable arguments.
+pub const VARIABLE_ARGUMENTS: &str = "#va_";
+
 /// The object behind `errno`.
 pub const ERRNO: &str = "#errno";
 

@@ -4,7 +4,8 @@ mod rows;
 
 use proofline_cfa::{
     Base, Callee, Cause, EdgeId, Entry, Expr, Function, LocalId, Lvalue, MONITOR, Name, Obligation, Op,
-    Program, Role, Scalar, Site, Type, Types, command_line, eval::Value, lvalue_text, visit,
+    Program, Role, Scalar, Site, Type, Types, VARIABLE_ARGUMENTS, command_line, eval::Value, lvalue_text,
+    visit,
 };
 use proofline_hir::TypeKind;
 use rustc_hash::FxHashMap;
@@ -96,6 +97,11 @@ pub(crate) fn tell(
         left_out: 0,
     });
     Told { steps: teller.steps, values }
+}
+
+/// Whether it is a variable of the verifier in which callers leave their arguments.
+fn is_left_to_callee(place: &Lvalue) -> bool {
+    matches!(place.base, Base::Global(name) if name.starts_with(VARIABLE_ARGUMENTS))
 }
 
 /// Whether it is a condition on memory that fails.
@@ -428,6 +434,9 @@ impl Teller<'_> {
         value: (Value, Scalar),
         kind: StepKind,
     ) {
+        if is_left_to_callee(dst) {
+            return;
+        }
         let shown = self.shown(function.name, dst.ty, value.0, value.1);
         let name = lvalue_text(function, dst);
         let depth = if matches!(dst.base, Base::Local(_)) { event.depth } else { 0 };

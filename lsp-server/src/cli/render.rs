@@ -229,6 +229,7 @@ fn demands(report: &Report) -> Vec<Demand> {
             is_same && other.who == who
         };
         match single.iter_mut().find(same) {
+            Some(demand) if demand.places.contains(&place) => {}
             Some(demand) => demand.places.push(place),
             None => single.push(Demand { entries: vec![entry], what, check, places: vec![place], who }),
         }

@@ -132,8 +132,7 @@ impl Lowering<'_> {
             }
             ExprKind::VaArg(list) => {
                 self.effect(*list);
-                self.demand_argument(*list, ty, site);
-                Expr::Load(self.unmodelled(ty, "variable argument", site))
+                Expr::Load(self.next_argument(*list, ty, site))
             }
             ExprKind::SizeOfVariable(size) => self.value(*size),
             ExprKind::Unmodelled(what, operands) => {

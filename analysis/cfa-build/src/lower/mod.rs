@@ -174,9 +174,10 @@ fn lower_here(module: &Module, map: &ModuleMap) -> (Unit, UnitMap) {
         }
     }
     unit.globals.extend(absent::addresses(module).map(|global| (Linkage::External, Arc::new(global))));
+    let types = context.types;
     let registers = context.registers.into_inner().into_values();
     unit.globals.extend(registers.map(|global| (Linkage::External, Arc::new(global))));
-    let hidden = variable_arguments::globals(&unit.functions);
+    let hidden = variable_arguments::globals(&unit.functions, types);
     unit.globals.extend(hidden.into_iter().map(|(linkage, global)| (linkage, Arc::new(global))));
     unit.globals.sort_by_key(|(_, global)| global.name);
     (unit, positions)

@@ -26,7 +26,7 @@ pub(super) struct Requested<'m> {
 }
 
 /// Whether a number of bytes is one of the type `size_t`.
-enum Fits {
+pub(super) enum Fits {
     Always,
     Never,
     Where(Expr),
@@ -55,7 +55,7 @@ impl Pass<'_, '_> {
     }
 
     /// Whether the product does not wrap around.
-    fn fits_size(&self, size: &Size, arguments: &[Argument]) -> Fits {
+    pub(super) fn fits_size(&self, size: &Size, arguments: &[Argument]) -> Fits {
         let Size::Product(factors) = size else { return Fits::Always };
         let size_t = self.emitter.types.size_t();
         let factor = |factor: &Factor| match factor {

@@ -125,7 +125,7 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
         shadow::stay_in_memory(&mut changed, &were_in_memory, &|ty| types.scalar(ty).is_some());
         forget_registers(&mut changed, types);
         // What models call need not be what they expect.
-        *function = call_coercion::coerce_calls(&Arc::new(changed), types, false, &|name| {
+        *function = call_coercion::coerce_calls(&Arc::new(changed), types, None, &|name| {
             interfaces.get(&name).map(Cow::Borrowed)
         });
     }

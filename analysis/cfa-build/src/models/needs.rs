@@ -11,6 +11,7 @@ use proofline_hir::{Type, TypeKind};
 
 use super::{
     LIBRARY_CALL,
+    allocation::Fits,
     apply::Pass,
     arguments::{pointer, value},
     effect::{Characters, Size, Use},
@@ -127,11 +128,14 @@ impl Pass<'_, '_> {
         match need {
             Need::Bytes { pointer: at, size, or_null } => {
                 let Some(to) = pointer(arguments, *at) else { return };
+                let fits = self.fits_size(size, arguments);
                 let size = self.size(size, arguments, cause);
-                if self.string == Some(*at) {
-                    self.ask_room(to, size, *or_null);
-                } else {
-                    self.ask(MemoryPredicate::InBounds, to, size, *or_null);
+                match fits {
+                    _ if self.string == Some(*at) => self.ask_room(to, size, *or_null),
+                    Fits::Always => self.ask(MemoryPredicate::InBounds, to, size, *or_null),
+                    // No object has so many bytes.
+                    Fits::Never => self.ask_fitting(&to, size, Expr::int(0), *or_null),
+                    Fits::Where(fits) => self.ask_fitting(&to, size, fits, *or_null),
                 }
             }
             Need::BytesAt { pointer: at, length } => {
@@ -270,6 +274,24 @@ impl Pass<'_, '_> {
             emitter.demand_values(memory(MemoryPredicate::Initialised, length, bytes));
             emitter.demand(memory(MemoryPredicate::InBounds, pointer, size));
         });
+    }
+
+    /// That so many bytes are there, where their number is one: a product that wraps around says too little.
+    fn ask_fitting(&mut self, pointer: &Expr, size: Expr, fits: Expr, or_null: bool) {
+        let inside = memory(MemoryPredicate::InBounds, pointer, size);
+        let demand = |emitter: &mut super::emit::Emitter<'_>| {
+            match fits {
+                Expr::Int(0, _) => emitter.demand_that(fits, "the product is a number of bytes"),
+                Expr::Int(..) => {}
+                fits => emitter.demand(fits),
+            }
+            emitter.demand(inside);
+        };
+        if or_null {
+            self.emitter.if_not_null(pointer, demand);
+        } else {
+            demand(&mut self.emitter);
+        }
     }
 
     pub(super) fn ask(&mut self, predicate: MemoryPredicate, pointer: Expr, size: Expr, or_null: bool) {

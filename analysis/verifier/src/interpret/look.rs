@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use proofline_cfa::{
-    Base, Edge, Expr, LocalId, Lvalue, Name, Object, Role, Scalar, Type, Types, command_line,
+    Base, Edge, Expr, LocalId, Lvalue, Name, Object, Role, Scalar, Type, Types, VARIABLE_ARGUMENTS,
+    command_line,
     eval::Value,
     scalar_of,
     visit::{self, Mention},
@@ -148,7 +149,7 @@ impl<O: Oracle> Look<'_, '_, O> {
             Base::Global(name) => {
                 let Some(global) = machine.code.program.globals.get(name) else { return };
                 // What another file or the library defines, such as `stdin`, is no news.
-                let is_known = global.defined || is_mentioned;
+                let is_known = (global.defined || is_mentioned) && !name.starts_with(VARIABLE_ARGUMENTS);
                 let is_shown = is_known && self.holds_pointers(global.ty) && !global.constant;
                 if let Some(address) = machine.globals.get(name).filter(|_| is_shown) {
                     self.at(*address);

@@ -1,6 +1,6 @@
 //! What is tried for one pointer, one memory after the other.
 
-use proofline_cfa::Function;
+use proofline_cfa::{BinaryOp, Expr, Function};
 use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
 
@@ -26,7 +26,7 @@ pub(super) fn ladder(env: &Environment, function: &Function, at: usize, uses: &U
     if uses.is_stream && !is_looked_into {
         return vec![Memory::Nothing];
     }
-    let size = types(env.program()).size(pointee).filter(|size| *size > 0);
+    let pointee_size = types(env.program()).size(pointee).filter(|size| *size > 0);
     let mut ladder = Vec::new();
     let mut add = |memory: Memory| {
         if !ladder.contains(&memory) {
@@ -34,7 +34,7 @@ pub(super) fn ladder(env: &Environment, function: &Function, at: usize, uses: &U
         }
     };
     let is_record = matches!(pointee.kind(), TypeKind::Record(_));
-    let whole = if is_record { size.unwrap_or(0) } else { 0 };
+    let whole = if is_record { pointee_size.unwrap_or(0) } else { 0 };
     let bytes = u64::try_from(uses.bytes).unwrap_or(0).max(whole);
     if is_record && (uses.follows || uses.passed.contains(&Memory::Structure)) {
         add(Memory::Structure);
@@ -63,9 +63,12 @@ pub(super) fn ladder(env: &Environment, function: &Function, at: usize, uses: &U
     if uses.ends || is_text && uses.varies && !uses.written {
         add(Memory::String);
     }
-    let stride = uses.stride.or(size).unwrap_or(1);
+    let stride = uses.stride.or(pointee_size).unwrap_or(1);
     for size in uses.sizes.iter().filter(|size| over_parameters(function, size)) {
-        add(Memory::Elements(meant(size), 1));
+        add(match elements(size) {
+            Some((count, by)) if pointee_size == Some(by) => Memory::Elements(meant(count), by),
+            _ => Memory::Elements(meant(size), 1),
+        });
     }
     if uses.varies || !uses.sizes.is_empty() {
         for count in counts(function, at, &uses.widths).into_iter().take(COUNTS) {
@@ -86,4 +89,13 @@ pub(super) fn ladder(env: &Environment, function: &Function, at: usize, uses: &U
         ladder.push(Memory::Bytes(bytes));
     }
     ladder
+}
+
+/// A product with a number, as so many elements of so many bytes each.
+fn elements(size: &Expr) -> Option<(&Expr, u64)> {
+    let Expr::Binary(BinaryOp::Mul, lhs, rhs, _) = size else { return None };
+    match (&**lhs, &**rhs) {
+        (count, Expr::Int(by, _)) | (Expr::Int(by, _), count) => Some((count, u64::try_from(*by).ok()?)),
+        _ => None,
+    }
 }

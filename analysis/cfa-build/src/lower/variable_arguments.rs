@@ -428,10 +428,9 @@ pub(crate) fn kinds_kept(function: &Function) -> BTreeSet<u64> {
 fn keeps(function: &Function, is_it: &dyn Fn(&str) -> bool) -> bool {
     let is_left = |lvalue: &Lvalue| matches!(lvalue.base, Base::Global(name) if is_it(name.as_str()));
     // What is read and not used may have been left out.
-    let takes = |op: &Op| match op {
-        Op::Assign(_, Expr::Load(from)) => is_left(from),
-        Op::Assign(of, Expr::Null) => is_left(of),
-        _ => false,
+    let takes = |op: &Op| {
+        let Op::Assign(to, value) = op else { return false };
+        matches!(value, Expr::Load(from) if is_left(from)) || *value == Expr::Null && is_left(to)
     };
     function.variadic && function.edges.iter().any(|edge| takes(&edge.op))
 }

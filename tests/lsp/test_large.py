@@ -1,5 +1,7 @@
 """Files with many functions: what was edited is answered first, before it is found out again from where everything is checked; and what is
 said in the end is what a server says that has only seen the last text."""
+import time
+
 from client import at
 from test_programs import says
 
@@ -70,3 +72,26 @@ def test_what_callers_must_see_to_is_known_of_small_functions(server, tmp_path):
     assert functions["sum"]["needs"] == ["`a` with room for `n` elements"], functions["sum"]
     # What it needs is not shown of this call.
     assert functions["sums"]["state"] != "proved", functions["sums"]
+
+
+def test_an_edit_during_any_work_stops_that_work_alone(server, tmp_path):
+    # The bounds of static variables are found out while nobody asks for a function; an edit stops that, and what comes after it is done.
+    many = "".join(f"static int s{n};\n" for n in range(60))
+    many += "".join(f"void set{n}(int x) {{\n    if (x > {n} && x < {n + 50} && s{n} < 1000)\n        s{n} = x + s{n * 7 % 60} % 9;\n    for (int i = 0; i < x && s{n} < 2000; i++)\n        s{n} += s{(n + 1) % 60} % 3;\n}}\n"
+                    f"int get{n}(int x) {{\n    return s{n} / (s{n} + x % 7 + 20);\n}}\n" for n in range(60))
+    text = many + "static int leaf(int x) {\n    return x / 2;\n}\nint all(int x) {\n    return leaf(x) + get3(x);\n}\n"
+    client = server()
+    uri = client.open(tmp_path / "static.c", text)
+    client.settled(uri, 1, 100)
+    line = next(n for n, l in enumerate(text.split("\n")) if "return x / 2;" in l)
+
+    def is_said(m, version):
+        return (m.get("method") == "textDocument/publishDiagnostics" and m["params"]["version"] == version
+                and any(d["range"]["start"]["line"] == line and d["code"] == "division-by-zero" for d in m["params"]["diagnostics"]))
+
+    for version in range(2, 14, 2):
+        client.change(uri, version, at(line, 0, 0, "int z = 0; z = 1 / z;\n"))
+        client.wait(lambda m: is_said(m, version), 30)
+        client.change(uri, version + 1, {"range": {"start": {"line": line, "character": 0}, "end": {"line": line + 1, "character": 0}}, "text": ""})
+        time.sleep(version % 6 * .1)
+    client.settled(uri, 13, 100)

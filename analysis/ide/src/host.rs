@@ -276,7 +276,7 @@ impl AnalysisHost {
             text: self.texts.get(file).cloned(),
             settings: self.settings.clone(),
             companions: self.companions.get(file).cloned().unwrap_or_default(),
-            db: graph.db.clone(),
+            db: graph.db.snapshot(),
             program: graph.program.clone(),
             last: graph.last.clone(),
         }

@@ -282,13 +282,13 @@ impl Database {
         Database { deadline: control.deadline, ..self.controlled(control) }
     }
 
-    /// A handle whose engines end otherwise; so does the rest of its work, except for the deadline, of which engines may have a share.
     /// Another handle. A write that stops work on it stops no work on this one, nor on handles that are made later.
     #[must_use]
     pub fn snapshot(&self) -> Database {
         self.controlled(&Control::default())
     }
 
+    /// A handle whose engines end otherwise; so does the rest of its work, except for the deadline, of which engines may have a share.
     fn controlled(&self, control: &Control) -> Database {
         Database { control: control.clone(), ..self.clone() }
     }

@@ -38,7 +38,7 @@ pub use function::{
     Obligation, ObligationId, Op, Operands, Role,
 };
 pub use library_result::{ERRNO, LOCALE, LibraryResult, Quantity, VARIABLE_ARGUMENTS};
-pub use map::FunctionMap;
+pub use map::{FunctionMap, enumerator};
 pub use memory::{CALLABLE, MemoryPredicate, copied_character};
 pub use monitor::MONITOR;
 pub use printed::Conversion;

@@ -27,11 +27,11 @@ impl FunctionMap {
     pub fn span(&self, site: Site) -> Option<Span> {
         self.sites.get(site.in_map().index()).copied()
     }
+}
 
-    /// What the text calls a value of this type, if that is an enumeration with such a constant: the first one.
-    pub fn enumerator(&self, ty: Type, value: i128) -> Option<Name> {
-        let TypeKind::Enum(tag, _) = ty.kind() else { return None };
-        let constants = self.enumerations.get(tag)?;
-        constants.iter().find(|(_, known)| *known == value).map(|(name, _)| *name)
-    }
+/// What a text calls a value of this type, if that is an enumeration with such a constant: the first one.
+pub fn enumerator(enumerations: &Enumerations, ty: Type, value: i128) -> Option<Name> {
+    let TypeKind::Enum(tag, _) = ty.kind() else { return None };
+    let constants = enumerations.get(tag)?;
+    constants.iter().find(|(_, known)| *known == value).map(|(name, _)| *name)
 }

@@ -125,8 +125,11 @@ pub(crate) fn text(function: &Function, predicate: MemoryPredicate, pointer: &Ex
     match predicate {
         MemoryPredicate::NotFreed => format!("{pointer_text} is not freed"),
         MemoryPredicate::NotEnded => format!("what {pointer_text} points to still lives"),
-        MemoryPredicate::InBounds => match size {
-            Expr::Int(..) => format!("{} is inside its object", place()),
+        MemoryPredicate::InBounds => match (size, pointer) {
+            (Expr::Int(size, _), Expr::Address(lvalue)) if i128::from(lvalue.size) == *size => {
+                format!("{} is inside its object", place())
+            }
+            (Expr::Int(1, _), _) => format!("1 byte from {pointer_text} on is inside its object"),
             _ => format!(
                 "{} bytes from {pointer_text} on are inside their object",
                 c_text::expr_text(function, size)

@@ -38,7 +38,7 @@ use crate::{
     shared::{Db, Interrupted, Shared},
     slices::{annotation, callers, prepared, wrapv},
     store::Store,
-    verdict::{Asked, explain, findings, judgement, known},
+    verdict::{Asked, explain, findings, judgement, known, placed},
     work::Work,
 };
 
@@ -475,7 +475,8 @@ fn one(db: &Database, request: &Request, entry: Entry) -> Result<Report, Stopped
             let db = db.within(&Control::default());
             db.caught(|db| {
                 let symbol = Symbol::new(db, entry.name);
-                partial.report(entry, &explain(db, project, symbol, request, &partial))
+                let explained = explain(db, project, symbol, request, &partial);
+                partial.report(entry, &placed(db, project, &explained))
             })
         }
         Err((Stopped::OutOfTime, None)) => {

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{Function, Global, Name, Program, Type};
+use proofline_cfa::{Function, FunctionMap, Global, Name, Program, Type};
 use proofline_cfa_build::{
     ProgramMap,
     link::{self, Homes, Interface, Layouts, LinkedUnit, Linking, Places, Renames, SymbolTable, Symbols},
@@ -370,6 +370,18 @@ pub(crate) fn has_body(db: &dyn Db, project: Project, name: Name) -> bool {
 /// The whole program.
 pub(crate) fn whole(db: &dyn Db, project: Project) -> Program {
     link::program(&Linked { db, project }, table(db, project).names())
+}
+
+/// Where a function with a body is in the text, and in which file: one of the program's.
+pub(crate) fn position_of(
+    db: &dyn Db,
+    project: Project,
+    function: Name,
+) -> Option<(FileName<'_>, Arc<FunctionMap>)> {
+    let (unit, own) = link::own_name(&Linked { db, project }, function)?;
+    let file = *units(db, project).get(unit)?;
+    let positions = unit_positions(db, project, file).as_ref()?;
+    Some((file, positions.functions.get(&own).cloned().unwrap_or_default()))
 }
 
 /// Where functions with bodies are in the text, with the units that these positions count in, by number. Looks at the files that define

@@ -4,9 +4,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    panic::resume_unwind,
     sync::Arc,
-    time::Instant,
 };
 
 use proofline_cfa::{Entry, IntType, Lvalue, Name, Program, Scalar};
@@ -25,7 +23,7 @@ use crate::{
         Symbol, data_model, function, functions, global, has_body, has_gaps, homed_globals, record, units,
         users,
     },
-    shared::{Db, Interrupted},
+    shared::Db,
     slices::{Within, callers, ready_within, slice, wrapv},
     wide::wide,
 };
@@ -205,20 +203,14 @@ fn left<'db>(db: &'db dyn Db, project: Project, door: Symbol<'db>, within: Withi
     let subject = Subject::new(environment, wrapv(db, project));
     let parts: Parts =
         variables(db, project).iter().map(|(part, variable)| (*part, variable.place.clone())).collect();
-    let control = db.control();
-    let running = db.shared().register(&control.cancel);
-    db.unwind_if_revision_cancelled();
+    let asking = db.asking();
+    let control = &asking.control;
     let budget = Budget::steps(STEPS).with_cancel(control.cancel.clone()).with_deadline(control.deadline);
     let entry = Entry::new(door.name(db));
     let found = interrupt::within(None, || {
         module_invariants::left(&subject, entry, doors(db, project), &parts, &budget).ok()
     });
-    drop(running);
-    db.unwind_if_revision_cancelled();
-    let is_late = control.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-    if control.cancel.is_cancelled() || found.is_none() && is_late {
-        resume_unwind(Box::new(Interrupted { partial: Judgement::default() }));
-    }
+    asking.ended(db, found.is_none(), Judgement::default);
     found.map(Arc::new)
 }
 

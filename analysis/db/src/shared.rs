@@ -2,12 +2,14 @@
 
 use std::{
     collections::BTreeMap,
+    panic::resume_unwind,
     path::PathBuf,
     sync::{Arc, Weak},
     time::Instant,
 };
 
 use parking_lot::Mutex;
+use proofline_cpa::OnCancel;
 use proofline_syntax::Unit;
 use proofline_verifier::{Cancel, Name, Summaries, blocks::BlockRun, portfolio::Control, report::Judgement};
 
@@ -61,6 +63,43 @@ pub(crate) struct Running {
 pub(crate) struct Registration {
     running: Arc<Running>,
     key: u64,
+}
+
+/// Engines at work for one query. A write stops them, and so does whoever asked the handle; what stops them stops nothing else on the handle.
+pub(crate) struct Asking {
+    /// How they end.
+    pub(crate) control: Control,
+    _written: Registration,
+    _asked: OnCancel,
+}
+
+impl dyn Db + '_ {
+    /// Engines begin to work here. Looks for a write that came before; a later one finds us registered.
+    pub(crate) fn asking(&self) -> Asking {
+        let cancel = Cancel::default();
+        let asked = self.control().cancel.on_cancel({
+            let cancel = cancel.clone();
+            move || cancel.cancel()
+        });
+        let written = self.shared().register(&cancel);
+        self.unwind_if_revision_cancelled();
+        let control = Control { cancel, ..self.control().clone() };
+        Asking { control, _written: written, _asked: asked }
+    }
+}
+
+impl Asking {
+    /// They have ended. Unwinds if they were stopped, or if they found out less than they might have (`is_partial`) because time is over:
+    /// nothing is remembered then.
+    pub(crate) fn ended(self, db: &dyn Db, is_partial: bool, known: impl FnOnce() -> Judgement) {
+        let is_stopped = self.control.cancel.is_cancelled();
+        let is_late = self.control.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        drop(self);
+        db.unwind_if_revision_cancelled();
+        if is_stopped || is_partial && is_late {
+            resume_unwind(Box::new(Interrupted { partial: known() }));
+        }
+    }
 }
 
 impl Drop for Registration {

@@ -1,25 +1,26 @@
 //! Queries from slices to verdicts, and from verdicts to findings.
 
-use std::{panic::resume_unwind, sync::Arc, time::Instant};
+use std::{collections::BTreeSet, sync::Arc, time::Instant};
 
 use proofline_hir::ContentHash;
 use proofline_syntax::interrupt;
 use proofline_verifier::{
-    Budget, Entry, Subject,
+    Budget, Entry, Name, Subject,
     facts::{Facts, passed_over},
     finding::Finding,
     portfolio::{Request, carried, confirm, judge},
     report::Judgement,
     sources::Sources,
+    wording::{Spot, Wording, Wordings},
 };
 
 use crate::{
     apart,
     blocks::SliceBlocks,
-    front::Project,
-    linked::{Symbol, positions_of},
+    front::{Project, source},
+    linked::{Symbol, position_of, positions_of},
     program::{ready, ready_for, ready_past},
-    shared::{Db, Interrupted},
+    shared::Db,
     slices::{Ready, wrapv},
     stored,
     team::Answer,
@@ -77,10 +78,8 @@ pub(crate) fn judgement<'db>(
         .after
         .as_ref()
         .map(|before| judgement(db, project, entry, Asked::new(db, Request::clone(before))).clone());
-    let control = db.control();
-    // Register first, look then: an edit that came before is seen here, a later one finds us registered.
-    let running = db.shared().register(&control.cancel);
-    db.unwind_if_revision_cancelled();
+    let asking = db.asking();
+    let control = &asking.control;
     let team = db.shared().memory.team.get();
     let said = team.and_then(|team| team.find(ready.fingerprint, &keys, request.steps, &control.cancel));
     let said = said.and_then(|answer| Some((answer.claim()?, answer)));
@@ -118,17 +117,11 @@ pub(crate) fn judgement<'db>(
         db.shared().log(Work::Verified(name));
         (judge(&subject, request, entry, before, control), true)
     });
-    drop(running);
     let took = started.elapsed();
     let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     db.shared().millis.lock().insert(name, millis);
     remember(db, request, &judgement);
-    // What was interrupted is no answer.
-    db.unwind_if_revision_cancelled();
-    let is_late = control.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-    if control.cancel.is_cancelled() || judgement.is_partial() && is_late {
-        resume_unwind(Box::new(Interrupted { partial: judgement }));
-    }
+    asking.ended(db, judgement.is_partial(), || judgement.clone());
     if (store.is_some() || team.is_some())
         && let Some(bytes) = stored::bytes(&judgement)
     {
@@ -162,31 +155,33 @@ pub(crate) fn known<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) 
     let blocks = SliceBlocks::new(db, (project, slice, passed_over.clone()));
     let ready = ready_past(db, project, entry, &passed_over);
     let subject = subject(db, project, ready).with_summaries(db.shared().summaries.clone(), blocks);
-    let control = db.control();
-    let running = db.shared().register(&control.cancel);
-    db.unwind_if_revision_cancelled();
+    let asking = db.asking();
+    let control = &asking.control;
     let budget =
         Budget::steps(KNOWN_STEPS).with_cancel(control.cancel.clone()).with_deadline(control.deadline);
     let facts = interrupt::within(None, || {
         proofline_verifier::facts::facts(&subject, Entry::new(entry.name(db)), &budget).ok()
     });
-    drop(running);
-    db.unwind_if_revision_cancelled();
-    let is_late = control.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-    if control.cancel.is_cancelled() || facts.is_none() && is_late {
-        resume_unwind(Box::new(Interrupted { partial: Judgement::default() }));
-    }
+    asking.ended(db, facts.is_none(), Judgement::default);
     (facts.map(Arc::new), KNOWN_STEPS - budget.left())
 }
 
-/// The findings of a judgement, with positions.
+/// What the text of a function says at its sites, wherever the function stands.
+#[salsa::tracked]
+fn wording<'db>(db: &'db dyn Db, project: Project, function: Symbol<'db>) -> Option<Arc<Wording>> {
+    let (file, map) = position_of(db, project, function.name(db))?;
+    let source = source(db, project, file).as_ref().ok()?;
+    Some(Arc::new(Wording::new(&map, source.unit.files())))
+}
+
+/// The findings of a judgement, wherever its functions stand.
 #[salsa::tracked(no_eq)]
-pub(crate) fn findings<'db>(
+fn explained<'db>(
     db: &'db dyn Db,
     project: Project,
     entry: Symbol<'db>,
     asked: Asked<'db>,
-) -> Arc<Vec<Option<Finding>>> {
+) -> Arc<Vec<Option<Finding<Spot>>>> {
     let request = asked.request(db);
     let judgement = judgement(db, project, entry, asked);
     // What was found by what was asked before is explained already, unless this answer is another's.
@@ -195,7 +190,7 @@ pub(crate) fn findings<'db>(
             let before = Asked::new(db, Request::clone(before));
             let known = self::judgement(db, project, entry, before);
             match judgement.counterexamples.starts_with(&known.counterexamples) {
-                true => Vec::clone(findings(db, project, entry, before)),
+                true => Vec::clone(explained(db, project, entry, before)),
                 false => Vec::new(),
             }
         }
@@ -209,19 +204,42 @@ pub(crate) fn findings<'db>(
     Arc::new(all)
 }
 
-/// Explains counterexamples. Asks for positions only if there are any.
+/// The findings of a judgement, with positions.
+#[salsa::tracked(no_eq)]
+pub(crate) fn findings<'db>(
+    db: &'db dyn Db,
+    project: Project,
+    entry: Symbol<'db>,
+    asked: Asked<'db>,
+) -> Arc<Vec<Option<Finding>>> {
+    Arc::new(placed(db, project, explained(db, project, entry, asked)))
+}
+
+/// With positions. Asks for those of the functions only that findings lead through.
+pub(crate) fn placed(
+    db: &dyn Db,
+    project: Project,
+    findings: &[Option<Finding<Spot>>],
+) -> Vec<Option<Finding>> {
+    let functions: BTreeSet<Name> = findings.iter().flatten().flat_map(Finding::functions).collect();
+    let (map, units) = positions_of(db, project, &functions);
+    let sources = Sources::new(Arc::new(map), units, Vec::new());
+    findings.iter().map(|finding| finding.clone().map(|finding| finding.placed(&sources))).collect()
+}
+
+/// Explains counterexamples.
 pub(crate) fn explain<'db>(
     db: &'db dyn Db,
     project: Project,
     entry: Symbol<'db>,
     request: &Request,
     judgement: &Judgement,
-) -> Vec<Option<Finding>> {
+) -> Vec<Option<Finding<Spot>>> {
     if judgement.counterexamples.is_empty() {
         return Vec::new();
     }
     db.shared().log(Work::Explained(entry.name(db)));
     let subject = subject(db, project, &ready_of(db, project, entry, request));
-    let (map, units) = positions_of(db, project, subject.program().functions.keys());
-    judgement.explained(&subject, &Sources::new(Arc::new(map), units, Vec::new()))
+    let wording = |function| wording(db, project, Symbol::new(db, function)).clone();
+    judgement.explained(&subject, &Wordings::new(&wording))
 }

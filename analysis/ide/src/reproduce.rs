@@ -7,7 +7,12 @@ use std::{
 };
 
 use proofline_cfa::{Cause, Scalar, register, scalar_of};
-use proofline_verifier::{Entry, Name, command_line::ARGV, interpret::Choice, load};
+use proofline_verifier::{
+    Entry, Name,
+    command_line::ARGV,
+    interpret::{Choice, Code},
+    load,
+};
 
 use crate::{finding::Finding, index::Symbol, program::Program, settings::Settings};
 
@@ -42,7 +47,7 @@ pub fn test(program: &Program, finding: &Finding) -> Result<Test, String> {
         ));
     }
     let counterexample = &finding.counterexample;
-    let run = counterexample.replay(code).ok_or("the text has changed")?;
+    let run = counterexample.replay(&Code::new(code)).ok_or("the text has changed")?;
     let entry = counterexample.entry.name;
     let function = code.function(entry).ok_or("the function is gone")?;
     let mut inputs = run.inputs.iter().peekable();

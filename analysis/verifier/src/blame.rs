@@ -25,7 +25,7 @@ use proofline_cfa::{
     visit::{self, Mention},
 };
 
-use crate::{checks, interpret::Run, subject::Subject};
+use crate::{checks, interpret::Run, subject::Subject, wording::Wordings};
 
 use answered::Questions;
 use conditions::Conditions;
@@ -80,14 +80,35 @@ impl Precondition {
 
 /// Judges a violating run that started in a function of a library: whose fault it is, and whether every run comes to it (to this failure, or
 /// to another one before), whatever callers do: they decide nothing that is asked on the way.
-pub(crate) fn judge(subject: &Subject, run: &Run, obligation: &Obligation) -> (Blame, bool) {
+pub(crate) fn judge(
+    subject: &Subject,
+    words: &Wordings,
+    run: &Run,
+    obligation: &Obligation,
+) -> (Blame, bool) {
     let mut asked = Influence::default();
-    let mut blame = blame(subject, run, obligation, &mut asked);
+    let mut on_the_way = Conditions::default();
+    let mut blame = blame(subject, run, obligation, &mut asked, &mut on_the_way);
     if is_beyond_words(&blame) && leaves_own_object(subject, run, obligation) {
         blame = Blame::Manifest;
     }
+    if blame == Blame::Manifest
+        && let Some(requires) = no_constant(subject, words, run, &on_the_way)
+    {
+        blame = Blame::Latent(Precondition { requires: Some(requires), ..Precondition::new(None) });
+    }
     let is_unconditional = blame == Blame::Manifest && !asked.callers;
     (blame, is_unconditional)
+}
+
+/// What callers pass as a value of an enumeration, and what all of its constants are ruled out for on the way: a `switch` that knows each of them and has no
+/// `default` says that nothing else comes.
+fn no_constant(subject: &Subject, words: &Wordings, run: &Run, on_the_way: &Conditions) -> Option<String> {
+    let first = run.trace.as_ref()?.events.first()?.function;
+    let entry = subject.program().function(first)?;
+    let constants = |ty| words.constants(first, ty);
+    let value = on_the_way.no_constant(&constants)?;
+    Some(format!("`{}` is one of its enumeration's constants", expr_text(entry, value)))
 }
 
 /// Whether it is asked of a pointer in memory: of one that holds a structure together.
@@ -122,8 +143,14 @@ fn leaves_own_object(subject: &Subject, run: &Run, obligation: &Obligation) -> b
     is_own && is_about_bounds && touched.predicate == MemoryPredicate::InBounds
 }
 
-/// Whose fault it is; `asks`: what has a say in the way there and in the failure itself.
-fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influence) -> Blame {
+/// Whose fault it is; `asks`: what has a say in the way there and in the failure itself; `on_the_way`: what is asked about arguments before.
+fn blame(
+    subject: &Subject,
+    run: &Run,
+    obligation: &Obligation,
+    asks: &mut Influence,
+    on_the_way: &mut Conditions,
+) -> Blame {
     // Until all of the run was looked at, anybody may have.
     asks.callers = true;
     let Some(trace) = run.trace.as_ref().filter(|trace| trace.is_whole()) else {
@@ -150,6 +177,12 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
     // Conditions that were asked, and whether a function that nothing is known of was called behind them: `if (!p) die();`.
     let mut tests: Vec<(u32, &Expr, Option<Name>)> = Vec::new();
     let mut called_back: Option<Name> = None;
+    // A function that nothing is known of and that was called since the last branch; whether that branch could also have gone round it and come here.
+    let mut called_aside: Option<Name> = None;
+    let mut written_since: BTreeSet<LocalId> = BTreeSet::new();
+    let mut is_aside = false;
+    // What has a say in such branches: in what an assertion asks about, too (`ok = x ? 1 : 0; assert(ok);`).
+    let mut decided = Influence::default();
     let mut is_freed_here = false;
     // Whether what is in the callers' memory, or in variables of the file, decides the way, such as a count of references; whether pointers do.
     let (mut asks_memory, mut asks_links) = (false, false);
@@ -157,11 +190,14 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
         let Some(function) = subject.program().function(event.function) else { continue };
         symbols.enter(function, event.depth);
         let edge = function.edge(event.edge);
+        let fails = event.function == at && edge.to == obligation.error;
         match &edge.op {
             Op::Assume(_) | Op::Skip | Op::Begin(_) | Op::End(_) => {}
             Op::Clobber(_, Cause::External(name)) if !symbols::is_input(*name) => {
                 last_asked = Influence::default();
                 tests.iter_mut().for_each(|(.., called)| *called = called.or(Some(*name)));
+                called_aside = Some(*name);
+                written_since.clear();
             }
             // A part of a condition.
             Op::Assign(Lvalue { base: Base::Local(id), .. }, _)
@@ -181,16 +217,21 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
         // What was asked of a variable says nothing of its next value.
         visit::mentions(&edge.op, &mut |mention| {
             if let Mention::Write(Lvalue { base: Base::Local(id), .. }) = mention {
+                written_since.insert(*id);
                 tests.retain(|(depth, tested, _)| *depth != event.depth || !reads_local(tested, *id));
             }
         });
         if let Op::Assume(condition) = &edge.op {
             let mut value = symbols.value(condition, event.depth);
+            // What has been given a value since then is another matter.
+            if fails && written_since.iter().any(|id| reads_local(condition, *id)) {
+                called_aside = None;
+            }
             // An error call is reached without a condition of its own.
-            if edge.to == obligation.error && matches!(condition, Expr::Int(..)) {
+            if fails && matches!(condition, Expr::Int(..)) {
                 continue;
             }
-            if edge.to == obligation.error {
+            if fails {
                 let same = |(depth, tested, _): &&(u32, &Expr, Option<Name>)| {
                     *depth == event.depth && *tested == condition
                 };
@@ -216,8 +257,12 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
                 continue;
             }
             tests.push((event.depth, condition, None));
-            questions.branches(event.depth, condition);
-            last_asked = last_asked.and(value.on);
+            called_aside = None;
+            let comes_here =
+                |to: &BTreeSet<Loc>| siblings().any(|other| other.to != edge.to && to.contains(&other.to));
+            is_aside = event.function == at && to_failure.as_ref().is_some_and(comes_here);
+            decided = if is_aside { decided.and(value.on) } else { decided };
+            last_asked = last_asked.and(value.on).and(questions.branches(event.depth, condition));
             if !value.on.is_some() {
                 continue;
             }
@@ -232,6 +277,7 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
             if leaves {
                 looped_by = looped_by.and(value.on);
                 loops.add(value.expr);
+                questions.ask(event.depth, None, value.on);
             } else {
                 asked_by = asked_by.and(value.on);
                 let others = || siblings().filter(|other| other.to != edge.to);
@@ -239,7 +285,7 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
                 if event.function == at && to_failure.as_ref().is_some_and(is_guard) {
                     guards.add(asks);
                 }
-                questions.ask(event.depth, value.expr.clone());
+                questions.ask(event.depth, value.expr.clone(), value.on);
                 asked.add(value.expr);
             }
         }
@@ -251,7 +297,9 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
         };
         symbols.event(subject.env(), function, event, by_loops);
     }
+    *on_the_way = asked.joined(&loops);
     let depends_on_loops = looped_by.is_some();
+    let is_assertion = checks::assertion::CHECK.is(obligation.check);
     *asks = failure.as_ref().map_or(Influence::default(), |failure| failure.on).and(asked_by).and(looped_by);
     // What the run itself has freed, it has freed whatever callers pass; freed twice, unless that is null.
     if is_freed_here && !asks_memory {
@@ -262,7 +310,11 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
     }
     let Some(failure) = failure else {
         let by = asked_by.and(looped_by);
-        if !by.is_some() || !last_asked.is_some() {
+        // `if (!ok) { die(); __builtin_unreachable(); }`: it may not come back.
+        if called_aside.is_some() && !tests.is_empty() {
+            return Blame::Latent(Precondition::new(called_aside));
+        }
+        if !by.is_some() || !last_asked.is_some() && !(is_assertion && decided.callers) {
             return Blame::Manifest;
         }
         let all = asked.joined(&loops);
@@ -277,7 +329,16 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
     // a structure of the callers does not hang together as they know it does.
     if !failure.on.is_some() {
         let is_loss = checks::memory_leak::CHECK.is(obligation.check);
+        // `default: die(); } return v;`: whoever gets here without a value has come through a call that may not come back.
+        if called_aside.is_some() && is_aside && !is_loss {
+            return Blame::Latent(Precondition::new(called_aside));
+        }
         let by = Precondition::new(None);
+        let all = asked.joined(&loops);
+        if is_assertion && decided.callers {
+            let text = all.all_known().then(|| all.text(entry)).flatten();
+            return Blame::Latent(by.fails_when(text));
+        }
         return if is_loss && asks_links { Blame::Latent(by) } else { Blame::Manifest };
     }
     // The function has tested it, and let it through.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use proofline_cfa::{Entry, Name, ObligationId, Program};
+use proofline_cfa::{Entry, Name, ObligationId};
 
 use crate::{
     engines::Targets,
@@ -78,23 +78,22 @@ impl Counterexample {
     }
 
     /// Runs it again with a trace. `None` if it does not end in the violation: a defect, or not our program.
-    pub fn replay(&self, program: &Program) -> Option<Run> {
-        self.replay_with(program, &|machine| machine)
+    pub fn replay(&self, code: &Code) -> Option<Run> {
+        self.replay_with(code, &|machine| machine)
     }
 
     /// The same, and looks at memory at these moments and at the end.
-    pub(crate) fn watch(&self, program: &Program, moments: &BTreeSet<Moment>) -> Option<Run> {
-        self.replay_with(program, &|machine| machine.watching(moments.clone()))
+    pub(crate) fn watch(&self, code: &Code, moments: &BTreeSet<Moment>) -> Option<Run> {
+        self.replay_with(code, &|machine| machine.watching(moments.clone()))
     }
 
     fn replay_with(
         &self,
-        program: &Program,
+        code: &Code,
         prepared: &dyn for<'c> Fn(Machine<'c, Script>) -> Machine<'c, Script>,
     ) -> Option<Run> {
-        let code = Code::new(program);
         let limits = Limits { skips_after: SHOWN_STEPS, ..replay_limits(self.steps) };
-        let machine = || prepared(Machine::new(&code, Script::new(self.inputs.clone()), limits));
+        let machine = || prepared(Machine::new(code, Script::new(self.inputs.clone()), limits));
         let shows =
             |run: &Run| matches!(run.end, End::Violates(f, o) if (f, o) == (self.function, self.obligation));
         // The engine that found it may have executed each pure call once only.

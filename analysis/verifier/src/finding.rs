@@ -19,17 +19,18 @@ use crate::{
     sources::{Position, Sources},
     steps,
     subject::Subject,
+    wording::{Spot, Wordings},
 };
 
 /// A violation, explained.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Finding {
+pub struct Finding<P = Position> {
     /// What was checked.
     pub check: &'static Check,
     /// In which function.
     pub function: Name,
     /// Where.
-    pub position: Option<Position>,
+    pub position: Option<P>,
     /// One sentence: what fails.
     pub title: String,
     /// Values of the variables that matter, at that moment: `low = 1, high = 2147483647`.
@@ -37,7 +38,7 @@ pub struct Finding {
     /// What to do about it.
     pub help: &'static str,
     /// The path, in order.
-    pub steps: Vec<TraceStep>,
+    pub steps: Vec<TraceStep<P>>,
     /// Whose fault it is.
     pub blame: Blame,
     /// Every execution of the entry function comes to it, whatever callers do.
@@ -48,9 +49,9 @@ pub struct Finding {
 
 /// One step of a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TraceStep {
+pub struct TraceStep<P = Position> {
     /// Where.
-    pub position: Option<Position>,
+    pub position: Option<P>,
     /// Function it happens in.
     pub function: Name,
     /// Number of open calls above the entry.
@@ -105,23 +106,76 @@ pub enum StepKind {
     Failure,
 }
 
-impl Finding {
+impl<P> TraceStep<P> {
+    fn map<Q>(self, place: impl FnOnce(P) -> Option<Q>) -> TraceStep<Q> {
+        let TraceStep { position, function, depth, kind, text, change, is_global, .. } = self;
+        let TraceStep { arguments, object, scene, moment, left_out, .. } = self;
+        TraceStep {
+            position: position.and_then(place),
+            function,
+            depth,
+            kind,
+            text,
+            change,
+            is_global,
+            arguments,
+            object,
+            scene,
+            moment,
+            left_out,
+        }
+    }
+}
+
+impl Finding<Spot> {
+    /// The functions in whose texts it has places.
+    pub fn functions(&self) -> BTreeSet<Name> {
+        let spots = self.steps.iter().map(|step| step.position).chain([self.position]);
+        spots.flatten().map(Spot::function).collect()
+    }
+
+    /// With its places in this text.
+    pub fn placed(self, sources: &Sources) -> Finding {
+        let Finding { check, function, position, title, values, help, steps, .. } = self;
+        let Finding { blame, is_unconditional, counterexample, .. } = self;
+        let place = |spot| sources.spot(spot);
+        Finding {
+            check,
+            function,
+            position: position.and_then(place),
+            title,
+            values,
+            help,
+            steps: steps.into_iter().map(|step| step.map(place)).collect(),
+            blame,
+            is_unconditional,
+            counterexample,
+        }
+    }
+
     /// Explains a counterexample by running it once more. `None` if it cannot be reproduced, which is a defect.
-    pub fn explain(subject: &Subject, sources: &Sources, counterexample: Counterexample) -> Option<Finding> {
-        let run = counterexample.watch(subject.program(), &BTreeSet::new())?;
+    pub fn explain(
+        subject: &Subject,
+        words: &Wordings,
+        counterexample: Counterexample,
+    ) -> Option<Finding<Spot>> {
+        let run = counterexample.watch(subject.code(), &BTreeSet::new())?;
         let function = subject.program().function(counterexample.function)?.clone();
         let obligation = function.obligations.get(counterexample.obligation.index())?.clone();
         let check = Check::of(obligation.check)?;
         let is_library = counterexample.entry.is_library();
-        let (blame, is_unconditional) =
-            if is_library { blame::judge(subject, &run, &obligation) } else { (Blame::Manifest, false) };
+        let (blame, is_unconditional) = if is_library {
+            blame::judge(subject, words, &run, &obligation)
+        } else {
+            (Blame::Manifest, false)
+        };
         let trace = run.trace.clone().unwrap_or_default();
-        let position = sources.position(function.name, obligation.site);
+        let position = words.spot(function.name, obligation.site);
         let entry = counterexample.entry.name;
-        let told = steps::tell(subject, sources, &run, entry, &trace, &obligation, &function);
+        let told = steps::tell(subject, words, &run, entry, &trace, &obligation, &function);
         let mut steps = steps::shorten(told.steps);
-        scenes(subject, sources, &counterexample, &run, &mut steps);
-        let snippet = position.as_ref().map(|p| sources.text_at(p)).unwrap_or_default();
+        scenes(subject, words, &counterexample, &run, &mut steps);
+        let snippet = words.text(function.name, obligation.site);
         Some(Finding {
             check,
             function: function.name,
@@ -143,10 +197,10 @@ const LONGEST_WATCHED: u64 = 1_000_000;
 /// Looks at memory behind each of the steps, in the same run once more.
 fn scenes(
     subject: &Subject,
-    sources: &Sources,
+    words: &Wordings,
     counterexample: &Counterexample,
     run: &Run,
-    steps: &mut [TraceStep],
+    steps: &mut [TraceStep<Spot>],
 ) {
     // Without objects that a variable leads to there is nothing to see.
     let program = subject.program();
@@ -157,7 +211,7 @@ fn scenes(
         return;
     }
     let moments: BTreeSet<Moment> = steps.iter().filter_map(|step| step.moment).collect();
-    let Some(watched) = counterexample.watch(program, &moments) else { return };
+    let Some(watched) = counterexample.watch(subject.code(), &moments) else { return };
     let Seen { at: mut seen, last, values: _ } = watched.seen;
     let Some(trace) = watched.trace else { return };
     let objects = Objects::new(program, &trace.objects);
@@ -174,7 +228,7 @@ fn scenes(
             None => None,
         };
         let Some(mut scene) = scene.filter(Scene::is_worth_drawing) else { continue };
-        scene.name(objects, |ty, value| sources.enumerator(step.function, ty, value));
+        scene.name(objects, |ty, value| words.enumerator(step.function, ty, value));
         scene.compare(before.as_deref().unwrap_or(&Scene::default()));
         let scene = Arc::new(scene);
         if let Some(moment) = step.moment {
@@ -205,18 +259,19 @@ fn leads(ty: Type) -> bool {
 
 /// The whole path of a counterexample, nothing left out.
 pub fn path(subject: &Subject, sources: &Sources, counterexample: &Counterexample) -> Option<Vec<TraceStep>> {
-    let run = counterexample.replay(subject.program())?;
+    let run = counterexample.replay(subject.code())?;
     let function = subject.program().function(counterexample.function)?;
     let obligation = function.obligations.get(counterexample.obligation.index())?;
     let trace = run.trace.clone().unwrap_or_default();
     let entry = counterexample.entry.name;
-    Some(steps::tell(subject, sources, &run, entry, &trace, obligation, function).steps)
+    let wording = |function| sources.wording(function);
+    let told = steps::tell(subject, &Wordings::new(&wording), &run, entry, &trace, obligation, function);
+    Some(told.steps.into_iter().map(|step| step.map(|spot| sources.spot(spot))).collect())
 }
 
 /// What fails, in the program's own words where they are short enough.
 fn title(check: &Check, obligation: &Obligation, snippet: &str) -> String {
-    let is_short = !snippet.is_empty() && snippet.len() <= 60 && !snippet.contains('\n');
-    check.title(&Failure { condition: &obligation.text, source: is_short.then_some(snippet) })
+    check.title(&Failure { condition: &obligation.text, source: (!snippet.is_empty()).then_some(snippet) })
 }
 
 /// The locals and globals a condition reads, in order.

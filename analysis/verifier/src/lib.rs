@@ -33,6 +33,7 @@ mod subject;
 mod summaries;
 pub mod task;
 pub mod verdict;
+pub mod wording;
 
 pub use checks::Check;
 pub use evidence::Evidence;

@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, BTreeSet, btree_map::Entry as Slot};
 
 use proofline_cfa::{Entry, Name, ObligationId};
 use proofline_cpa::Unknown;
+use proofline_syntax::interrupt;
 
 use crate::{
     blame::Blame,
     contracts::Contract,
     counterexample::Counterexample,
     finding::Finding,
-    sources::Sources,
     subject::Subject,
     verdict::{Verdict, Verdicts},
+    wording::{Spot, Wordings},
 };
 
 /// A function that is proved, if its callers keep a contract.
@@ -67,9 +68,14 @@ pub struct Judgement {
 
 impl Judgement {
     /// Its counterexamples, explained, in their order; `None` where one cannot be reproduced.
-    pub fn explained(&self, subject: &Subject, sources: &Sources) -> Vec<Option<Finding>> {
+    pub fn explained(&self, subject: &Subject, words: &Wordings) -> Vec<Option<Finding<Spot>>> {
         let all = self.counterexamples.iter();
-        all.map(|counterexample| Finding::explain(subject, sources, counterexample.clone())).collect()
+        all.map(|counterexample| {
+            // Each is a run.
+            interrupt::poll_now();
+            Finding::explain(subject, words, counterexample.clone())
+        })
+        .collect()
     }
 
     /// With the counterexamples explained, in their order.

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{LocalId, Name, Site, Type};
+use proofline_cfa::{FunctionMap, LocalId, Name, Site};
 use proofline_cfa_build::ProgramMap;
 use proofline_cpa::Unknown;
 use proofline_syntax::{SourceFiles, Span, Unit};
@@ -84,9 +84,10 @@ impl Sources {
         position(unit, self.units.get(&unit)?.files(), map.span(site)?)
     }
 
-    /// What a function's text calls a value of a type.
-    pub fn enumerator(&self, function: Name, ty: Type, value: i128) -> Option<Name> {
-        self.map.function(function)?.1.enumerator(ty, value)
+    /// The sites of a function, and the files that they count in.
+    pub(crate) fn map_of(&self, function: Name) -> Option<(&FunctionMap, &SourceFiles)> {
+        let (unit, map) = self.map.function(function)?;
+        Some((map, self.units.get(&unit)?.files()))
     }
 
     /// Where a function is defined: its name.
@@ -175,7 +176,7 @@ pub(crate) fn position(unit: usize, files: &SourceFiles, span: Span) -> Option<P
 }
 
 /// Whether as many parentheses are closed as are opened, those in literals not counted.
-fn is_balanced(text: &str) -> bool {
+pub(crate) fn is_balanced(text: &str) -> bool {
     let (mut open, mut literal, mut characters) = (0usize, None, text.chars());
     while let Some(character) = characters.next() {
         match (character, literal) {

@@ -16,8 +16,8 @@ use crate::{
     interpret::{Event, MadeUp, Moment, Passed, Run, Skipped, Trace},
     objects::Objects,
     picture,
-    sources::{Position, Sources},
     subject::Subject,
+    wording::{Spot, Wordings},
 };
 
 /// More steps than this are shortened in the middle.
@@ -33,7 +33,7 @@ fn has_strings(program: &Program, entry: Name) -> bool {
 
 /// A told trace.
 pub(crate) struct Told {
-    pub(crate) steps: Vec<TraceStep>,
+    pub(crate) steps: Vec<TraceStep<Spot>>,
     /// Values at the failure of what its condition mentions.
     pub(crate) values: Vec<(String, String)>,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Told {
 /// Tells a trace.
 pub(crate) fn tell(
     subject: &Subject,
-    sources: &Sources,
+    words: &Wordings,
     run: &Run,
     entry: Name,
     trace: &Trace,
@@ -50,7 +50,7 @@ pub(crate) fn tell(
 ) -> Told {
     let mut teller = Teller {
         subject,
-        sources,
+        words,
         objects: Objects::new(subject.program(), &trace.objects),
         steps: Vec::new(),
         values: FxHashMap::default(),
@@ -75,8 +75,8 @@ pub(crate) fn tell(
     }
     let depth = trace.events.last().map_or(0, |event| event.depth);
     let values = teller.values_at_failure(run, obligation, at, depth);
-    let position = sources.position(at.name, obligation.site);
-    let source = position.as_ref().map(|place| sources.text_at(place)).unwrap_or_default();
+    let position = words.spot(at.name, obligation.site);
+    let source = words.text(at.name, obligation.site);
     let picture = match is_about_memory(obligation, at) {
         true if trace.is_null => Some("the pointer is NULL".to_owned()),
         true => trace.touched.as_ref().and_then(|touched| picture::draw(touched, teller.objects)),
@@ -118,8 +118,7 @@ fn is_about_memory(obligation: &Obligation, at: &Function) -> bool {
 
 /// What fails, in the program's words where it can be said so, and what the object is like.
 fn failure_text(obligation: &Obligation, source: &str, picture: Option<String>) -> String {
-    let is_short = !source.is_empty() && source.len() <= 60 && !source.contains('\n');
-    let failure = Failure { condition: &obligation.text, source: is_short.then_some(source) };
+    let failure = Failure { condition: &obligation.text, source: (!source.is_empty()).then_some(source) };
     let text = Check::of(obligation.check).map_or_else(String::new, |check| check.last_step(&failure));
     match picture {
         Some(picture) => format!("{text} ({picture})"),
@@ -129,9 +128,9 @@ fn failure_text(obligation: &Obligation, source: &str, picture: Option<String>) 
 
 struct Teller<'l> {
     subject: &'l Subject,
-    sources: &'l Sources,
+    words: &'l Wordings<'l>,
     objects: Objects<'l>,
-    steps: Vec<TraceStep>,
+    steps: Vec<TraceStep<Spot>>,
     /// Last value by (depth, or 0 for globals; text).
     values: FxHashMap<(u32, String), String>,
     /// Calls that have been entered and not left.
@@ -163,7 +162,7 @@ impl Teller<'_> {
                 Scalar::Pointer if question.may_be_made_up && *answer != 0 => {
                     let name = local.name.to_string();
                     let text = format!("`{name}` points to {} (argument)", self.new_object(local.ty));
-                    self.input(self.sources.local(entry, parameter), entry, 0, text);
+                    self.input(Some(Spot::Local(entry, parameter)), entry, 0, text);
                     continue;
                 }
                 Scalar::Pointer => self.objects.value_text(Value::Int(*answer), scalar),
@@ -176,7 +175,7 @@ impl Teller<'_> {
     /// A value as the function's text would call it: `OPEN (1)` of an enumeration.
     fn shown(&self, function: Name, ty: Type, value: Value, scalar: Scalar) -> String {
         let text = self.objects.value_text(value, scalar);
-        let named = value.int().and_then(|number| self.sources.enumerator(function, ty, number));
+        let named = value.int().and_then(|number| self.words.enumerator(function, ty, number));
         named.map_or_else(|| text.clone(), |name| format!("{name} ({text})"))
     }
 
@@ -200,7 +199,7 @@ impl Teller<'_> {
         let name = lvalue_text(&function, &made.at);
         let text = format!("`{name}` points to {}", self.new_object(made.at.ty));
         let site = (event.function == made.function).then(|| function.edge(event.edge).site);
-        let position = site.and_then(|site| self.sources.position(made.function, site));
+        let position = site.and_then(|site| self.words.spot(made.function, site));
         self.input(position, made.function, event.depth.saturating_sub(1), text);
     }
 
@@ -215,7 +214,7 @@ impl Teller<'_> {
             }
         };
         self.steps.push(TraceStep {
-            position: edge.and_then(|edge| self.sources.position(function.name, edge.site)),
+            position: edge.and_then(|edge| self.words.spot(function.name, edge.site)),
             function: function.name,
             depth: skipped.depth.saturating_sub(1),
             kind: StepKind::Branch,
@@ -230,9 +229,9 @@ impl Teller<'_> {
         });
     }
 
-    fn input(&mut self, position: Option<Position>, function: Name, depth: u32, text: String) {
+    fn input(&mut self, position: Option<Spot>, function: Name, depth: u32, text: String) {
         self.steps.push(TraceStep {
-            position: position.or_else(|| self.sources.definition(function)),
+            position: position.or(Some(Spot::Definition(function))),
             function,
             depth,
             kind: StepKind::Input,
@@ -251,7 +250,7 @@ impl Teller<'_> {
         // The entry's own depth is 1.
         self.values.insert((1, name.clone()), shown.clone());
         self.steps.push(TraceStep {
-            position: self.sources.local(entry, parameter).or_else(|| self.sources.definition(entry)),
+            position: Some(Spot::Local(entry, parameter)),
             function: entry,
             depth: 0,
             kind: StepKind::Input,
@@ -364,11 +363,8 @@ impl Teller<'_> {
     }
 
     fn allocated(&mut self, function: &Function, event: &Event, address: i128) {
-        let site = function.edge(event.edge).site;
-        let position = self.sources.position(function.name, site);
-        let source = position.as_ref().map(|place| self.sources.text_at(place)).unwrap_or_default();
-        let is_short = !source.is_empty() && source.len() <= 60 && !source.contains('\n');
-        let call = if is_short { format!("`{source}`") } else { "the allocation".to_owned() };
+        let source = self.words.text(function.name, function.edge(event.edge).site);
+        let call = if source.is_empty() { "the allocation".to_owned() } else { format!("`{source}`") };
         match self.objects.at(address) {
             _ if address == 0 => {
                 let text = format!("{call} fails and returns NULL");
@@ -450,9 +446,14 @@ impl Teller<'_> {
             StepKind::Input => format!("`{name} = {shown}` (input)"),
             _ => format!("`{name} = {shown}`"),
         };
-        let position = self.sources.position(function.name, function.edge(event.edge).site);
-        let (here, moment) = ((position, event.depth.saturating_sub(1)), self.moment);
-        if self.steps.last_mut().is_some_and(|last| rows::extend(last, (&name, &shown), here, moment)) {
+        let position = self.words.spot(function.name, function.edge(event.edge).site);
+        let (depth, moment, words) = (event.depth.saturating_sub(1), self.moment, self.words);
+        let is_here =
+            |last: &TraceStep<Spot>| last.depth == depth && words.is_same_place(last.position, position);
+        if let Some(last) = self.steps.last_mut()
+            && is_here(last)
+            && rows::extend(last, (&name, &shown), moment)
+        {
             return;
         }
         self.push(function, event, kind, text, Some((name, shown)));
@@ -475,17 +476,14 @@ impl Teller<'_> {
         if siblings.len() < 2 || siblings.iter().any(is_asked) || is_within(function, edge.site) {
             return None;
         }
-        let position = self.sources.position(function.name, edge.site)?;
-        let source = self.sources.text_at(&position);
+        self.words.spot(function.name, edge.site)?;
+        let text = self.words.text(function.name, edge.site);
         // The first of the two edges is the one on which the condition as written is true.
         let is_true = siblings.first() == Some(&event.edge);
-        let text = if source.is_empty() || source.len() > 60 || source.contains('\n') {
+        if text.is_empty() {
             return Some(format!("`{}`", proofline_cfa::expr_text(function, condition)));
-        } else {
-            source
-        };
-        let line = self.sources.line(&position).and_then(|line| line.get(..position.column as usize));
-        if line.is_some_and(|before| before.trim_end().ends_with("case")) {
+        }
+        if self.words.is_case(function.name, edge.site) {
             let taken = if is_true { "taken" } else { "not taken" };
             return Some(format!("`case {text}` is {taken}"));
         }
@@ -502,7 +500,7 @@ impl Teller<'_> {
     ) {
         let site = function.edge(event.edge).site;
         self.steps.push(TraceStep {
-            position: self.sources.position(function.name, site),
+            position: self.words.spot(function.name, site),
             function: function.name,
             depth: event.depth.saturating_sub(1),
             kind,
@@ -558,13 +556,13 @@ impl Teller<'_> {
 }
 
 /// Keeps the beginning and the end of a long path, and every input and call at its open depth.
-pub(crate) fn shorten(steps: Vec<TraceStep>) -> Vec<TraceStep> {
+pub(crate) fn shorten(steps: Vec<TraceStep<Spot>>) -> Vec<TraceStep<Spot>> {
     if steps.len() <= MOST {
         return steps;
     }
     let (head, tail) = (MOST / 3, MOST - MOST / 3);
     let left_out = steps.len() - head - tail;
-    let mut out: Vec<TraceStep> = steps[..head].to_vec();
+    let mut out: Vec<TraceStep<Spot>> = steps[..head].to_vec();
     let mut gap = steps[head].clone();
     let rounds = steps[head..steps.len() - tail]
         .iter()

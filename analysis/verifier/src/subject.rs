@@ -4,7 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use proofline_cfa::{Entry, Name, Program, register};
@@ -19,6 +19,7 @@ use crate::{
     blocks::BlockQueries,
     checks,
     contracts::{Contracts, assume},
+    interpret::Code,
     property::Property,
     summaries::Summaries,
 };
@@ -31,6 +32,7 @@ pub struct Subject {
     is_alone: bool,
     summaries: Option<Arc<Summaries>>,
     blocks: Option<Arc<dyn BlockQueries>>,
+    code: Arc<OnceLock<Code>>,
 }
 
 impl fmt::Debug for Subject {
@@ -42,7 +44,7 @@ impl fmt::Debug for Subject {
 impl Subject {
     /// A program that is ready for engines. `wrapv`: signed overflow wraps around.
     pub fn new(env: Arc<Environment>, wrapv: bool) -> Subject {
-        Subject { env, wrapv, is_alone: false, summaries: None, blocks: None }
+        Subject { env, wrapv, is_alone: false, summaries: None, blocks: None, code: Arc::default() }
     }
 
     /// The same with what earlier runs have left, and with who remembers its blocks.
@@ -68,7 +70,8 @@ impl Subject {
     /// Another version of the program.
     #[must_use]
     pub(crate) fn of_program(&self, program: Program) -> Subject {
-        Subject { env: Arc::new(self.env.again(program)), blocks: None, ..self.clone() }
+        let (env, code) = (Arc::new(self.env.again(program)), Arc::default());
+        Subject { env, blocks: None, code, ..self.clone() }
     }
 
     /// For a function whose callers keep its contract; `None` where there are no contracts.
@@ -94,6 +97,11 @@ impl Subject {
     /// The program with its obligations.
     pub fn program(&self) -> &Program {
         self.env.program()
+    }
+
+    /// The program, ready to run.
+    pub fn code(&self) -> &Code {
+        self.code.get_or_init(|| Code::new(self.program()))
     }
 
     /// Signed overflow wraps around.

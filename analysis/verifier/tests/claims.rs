@@ -98,8 +98,7 @@ fn no_lie_becomes_an_alarm() {
         lie.counterexamples.iter_mut().for_each(change);
         // Whoever is said to have found it finds it again, or nothing is believed.
         if let Some(found) = confirmed(&subject, &lie) {
-            let program = subject.program();
-            assert!(found.counterexamples.iter().all(|run| run.replay(program).is_some()));
+            assert!(found.counterexamples.iter().all(|run| run.replay(subject.code()).is_some()));
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{build::Lowering, early};
 use proofline_cfa::{Argument, Call, Callee, Expr, Op, Role, Site};
 
 /// A block (each of the text is one).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Scope(u32);
 
 /// What is alive at a place.
@@ -37,16 +37,14 @@ pub(crate) struct Scopes {
 pub(crate) struct Depth(usize);
 
 impl Alive {
-    /// What stays alive on the way to each of the places.
-    pub(crate) fn shared<'a>(&self, places: impl Iterator<Item = &'a Alive>) -> Alive {
-        let mut shared = self.clone();
-        for place in places {
-            shared.blocks.retain(|block| place.blocks.contains(block));
-        }
-        // A local that is not declared at all of the places lives on all the same, while its block is open.
-        shared.locals =
-            self.locals.iter().copied().filter(|(_, block)| shared.blocks.contains(block)).collect();
-        shared
+    /// What may stay alive on the way to one of the places: what lives in blocks that are open at some of them.
+    pub(crate) fn towards<'a>(&self, places: impl Iterator<Item = &'a Alive>) -> Alive {
+        let open: BTreeSet<Scope> = places.flat_map(|place| place.blocks.iter().copied()).collect();
+        let mut towards = self.clone();
+        towards.blocks.retain(|block| open.contains(block));
+        // A local that is not declared at any of the places lives on all the same, while its block is open.
+        towards.locals.retain(|(_, block)| open.contains(block));
+        towards
     }
 }
 
@@ -133,6 +131,13 @@ impl Lowering<'_> {
             self.emit(Op::Call(call), site);
         }
         self.emit(Op::End(id), site);
+    }
+
+    /// Whether a jump from here, where `from` is alive, to a place where `to` is alive cleans something up.
+    pub(crate) fn cleans_up(&self, from: &Alive, to: &Alive) -> bool {
+        let is_cleaned = |local: &BodyLocal| self.body.local(*local).cleanup.is_some();
+        let stays = |of: &(BodyLocal, Scope)| to.blocks.contains(&of.1) && to.locals.contains(of);
+        from.locals.iter().any(|of| is_cleaned(&of.0) && !stays(of))
     }
 
     /// From here, where `from` is alive, to a place where `to` is alive (C11 6.2.4: a local lives until its block is left, an array of variable

@@ -2,7 +2,7 @@
 
 use proofline_hir::Name;
 
-use proofline_cfa::Quantity;
+use proofline_cfa::{Program, Quantity};
 
 use super::{needs::Need, strings::Put, tokens::Tokens};
 
@@ -223,6 +223,18 @@ pub(super) enum Size {
     Any,
     /// A product.
     Product(Vec<Factor>),
+}
+
+impl Size {
+    /// The size, if no argument has a say in it.
+    pub(super) fn number(&self, program: &Program) -> Option<i128> {
+        let Size::Product(factors) = self else { return None };
+        factors.iter().try_fold(1_i128, |product, factor| match factor {
+            Factor::Number(number) => product.checked_mul(*number),
+            Factor::Long => product.checked_mul(i128::from(program.size_type().bits / 8)),
+            Factor::Argument(_) => None,
+        })
+    }
 }
 
 /// A factor of a size.

@@ -1,13 +1,14 @@
 //! What the library's functions take and give: a function of that name that takes or gives something else is one of the project's, which nothing is known of. Kinds of types are
-//! compared, not types: declarations that people write themselves, and those of other systems, differ in sizes and qualifiers. Names that C reserves (C11 7.1.3) are nobody's else.
+//! compared, not types: declarations that people write themselves, and those of other systems, differ in sizes and qualifiers; but where the library fills a structure, one that is
+//! smaller is another one. Names that C reserves (C11 7.1.3) are nobody's else.
 
 use std::{borrow::Cow, sync::LazyLock};
 
-use proofline_cfa::Program;
+use proofline_cfa::{Program, Types};
 use proofline_hir::{Name, Type, TypeKind, types::IntKind};
 use rustc_hash::FxHashMap;
 
-use super::Library;
+use super::{Library, effect::Model, needs::Need};
 
 /// A type, as far as it tells functions apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -143,10 +144,28 @@ fn may_be_of_library(name: Name, ty: Type) -> bool {
     takes && (prototype.result.fits(declared.result) || declared.unprototyped)
 }
 
+/// Whether a structure that is passed has fewer bytes than the library's function needs there: it is the program's own (`struct stat` of a small kernel).
+fn has_own_records(model: &Model, ty: Type, program: &Program) -> bool {
+    let TypeKind::Function(declared) = ty.kind() else { return false };
+    let types = Types { records: &program.records, model: program.data_model };
+    let is_too_small = |need: &Need| {
+        let Need::Bytes { pointer, size, .. } = need else { return false };
+        let record = declared.parameters.get(*pointer).and_then(|pointer| pointer.pointee());
+        let record = record.filter(|record| matches!(record.kind(), TypeKind::Record(_)));
+        let has = record.and_then(|record| types.size(record));
+        has.zip(size.number(program)).is_some_and(|(has, needed)| i128::from(has) < needed)
+    };
+    model.needs.iter().any(is_too_small)
+}
+
 impl Library {
     /// Without the functions that the program declares to be others.
     pub(super) fn for_program(&self, program: &Program) -> Cow<'_, Library> {
-        let is_other = |(name, ty): (&Name, &Type)| (!may_be_of_library(*name, *ty)).then_some(*name);
+        let is_own =
+            |name: &Name, ty| self.exact.get(name).is_some_and(|model| has_own_records(model, ty, program));
+        let is_other = |(name, ty): (&Name, &Type)| {
+            (!may_be_of_library(*name, *ty) || is_own(name, *ty)).then_some(*name)
+        };
         let mut others: Vec<Name> = program.externals.iter().filter_map(is_other).collect();
         // What starts a thread is not taken to be harmless because somebody declares it in another way.
         let interferes =

@@ -6,7 +6,7 @@ use std::{path::Path, sync::mpsc, time::Duration};
 use crate::common::{Random, Sketch, check, database, told, units};
 use proofline_db::{Stopped, Store};
 use proofline_verifier::{
-    Cancel,
+    Cancel, Name,
     portfolio::{self, Control, Request, Round},
     property::Property,
     verdict::against_the_law_of_hints,
@@ -124,6 +124,42 @@ fn blocks_and_the_disk_survive_edits_at_any_time() {
             assert_eq!(fault, None, "round {round}, from the disk");
         }
     }
+}
+
+/// Bounds of static variables are asked for on the handle of the whole file. An edit that stops this stops nothing that comes later.
+#[test]
+fn an_edit_stops_no_later_work_on_the_same_handle() {
+    let file = Path::new("/db/bounds.c");
+    let text = |k: u64| {
+        let steps: String = (0..60)
+            .map(|n| format!("int step_{n}(int x) {{ for (int i = 0; i < x; i++) {{ if (level < {k} + {n}) level++; else level = 0; }} return level; }}\n"))
+            .collect();
+        format!("static int level;\n{steps}")
+    };
+    let entry = Name::new("step_7");
+    let mut db = database(&[(file.to_path_buf(), text(1))]);
+    let mut random = Random(3);
+    let mut stopped = 0;
+    for round in 2..14 {
+        let (results, outcomes) = mpsc::channel();
+        // A clone is the same handle as far as stopping goes.
+        let asking = db.clone();
+        std::thread::spawn(move || {
+            let outcome = asking.begins_within(entry);
+            drop(asking);
+            let _ = results.send(outcome);
+        });
+        std::thread::sleep(Duration::from_millis(random.below(40)));
+        db.set_text(file, &text(round));
+        match outcomes.recv().expect("it ends") {
+            Ok(_) => {}
+            Err(Stopped::Edited) => stopped += 1,
+            Err(other) => panic!("round {round}: {other:?}"),
+        }
+    }
+    assert!(stopped > 0, "no edit came in time");
+    let bounds = db.begins_within(entry).expect("nobody stops it");
+    assert_eq!(bounds, database(&[(file.to_path_buf(), text(13))]).begins_within(entry).expect("nor it"));
 }
 
 #[test]

@@ -109,6 +109,9 @@ impl<'u> Lowerer<'u> {
                     self.array(&mut result, field(node, "index"), node);
                     field(node, "argument")
                 }
+                "abstract_function_declarator" if let Some(name) = self.name_in_parentheses(node) => {
+                    Some(name)
+                }
                 "function_declarator" | "abstract_function_declarator" => {
                     self.function(&mut result, field(node, "parameters"));
                     field(node, "declarator")
@@ -142,6 +145,22 @@ impl<'u> Lowerer<'u> {
             };
         }
         result
+    }
+
+    /// `(a)` in a parameter such as `void (a)(int)`, where the grammar sees a list of parameters of a type `a`: a name, if there is no such type (C11 6.7.6.3, 11).
+    fn name_in_parentheses(&self, node: Node<'u>) -> Option<Node<'u>> {
+        if !self.in_parameters || field(node, "declarator").is_some() {
+            return None;
+        }
+        let [parameter] = children(field(node, "parameters")?)[..] else { return None };
+        self.is_bare_name(parameter).then(|| parameter.named_child(0)).flatten()
+    }
+
+    /// Whether what stands in a parameter list is a single name, and of no type.
+    fn is_bare_name(&self, parameter: Node<'u>) -> bool {
+        let only = parameter.named_child(0).filter(|_| parameter.named_child_count() == 1);
+        parameter.kind() == "parameter_declaration"
+            && only.is_some_and(|only| only.kind() == "type_identifier" && !self.is_type_expression(only))
     }
 
     /// Reports a name that is no type here.
@@ -317,12 +336,7 @@ impl<'u> Lowerer<'u> {
     fn parameters(&mut self, list: Node<'u>) -> (Parameters<'u>, bool) {
         let items = children(list);
         let old_style = |l: &Self, n: Node<'u>| n.kind() == "identifier" && !l.is_type_expression(n);
-        let implicit = |l: &Self, n: Node<'u>| {
-            n.kind() == "parameter_declaration"
-                && n.named_child_count() == 1
-                && n.named_child(0).is_some_and(|c| c.kind() == "type_identifier" && !l.is_type_expression(c))
-        };
-        if items.iter().all(|&n| old_style(self, n) || implicit(self, n)) {
+        if items.iter().all(|&n| old_style(self, n) || self.is_bare_name(n)) {
             let names = items.iter().map(|&n| (Name::new(self.text(n)), n)).collect();
             return (Parameters::Names(names), false);
         }

@@ -89,7 +89,10 @@ impl Normaliser<'_> {
                 self.open(Bracket::new(role));
             }
             Word::OpenSquare if self.peek(1) == Some(Word::OpenSquare) => self.c23_attributes(),
-            Word::OpenSquare => self.open(Bracket::new(Role::Square)),
+            Word::OpenSquare => {
+                let on_close = self.behind_square();
+                self.open(Bracket { on_close, ..Bracket::new(Role::Square) });
+            }
             Word::OpenBrace => {
                 let role = self.role_of_brace();
                 self.open(Bracket::new(role));
@@ -111,6 +114,15 @@ impl Normaliser<'_> {
             Word::Ellipsis if self.role() == Role::Case => self.copy_as(","),
             _ => self.copy(),
         }
+    }
+
+    /// What stands behind a `[…]`: GNU's old designators (`{[N] value}`) have no `=`.
+    fn behind_square(&self) -> &'static [&'static str] {
+        let begins_value = matches!(self.previous(), Some(Word::OpenBrace | Word::Comma));
+        let behind = self.groups.behind(self.at).and_then(|behind| self.tokens.get(behind));
+        let next = behind.map(|token| self.words.of(token.text));
+        let goes_on = matches!(next, Some(Word::Equals | Word::Dot | Word::OpenSquare) | None);
+        if self.role() == Role::Values && begins_value && !goes_on { &["="] } else { &[] }
     }
 
     /// Copies an opening bracket, or drops the whole group where it is too deep for any reader.

@@ -8,7 +8,7 @@ use proofline_cfa::{
     visit::{self, Mention},
 };
 
-use super::{conditions::Conditions, reads_local};
+use super::{conditions::Conditions, reads_local, symbols::Influence};
 
 /// A question.
 #[derive(Debug)]
@@ -16,6 +16,7 @@ struct Asked {
     /// The activation that asked.
     depth: u32,
     condition: Option<Expr>,
+    on: Influence,
     /// Once that has come back: where its caller keeps the answer.
     answer: Option<Answer>,
 }
@@ -35,8 +36,8 @@ pub(super) struct Questions {
 
 impl Questions {
     /// An activation asks, in a branch of its own.
-    pub(super) fn ask(&mut self, depth: u32, condition: Option<Expr>) {
-        self.all.push(Asked { depth, condition, answer: None });
+    pub(super) fn ask(&mut self, depth: u32, condition: Option<Expr>, on: Influence) {
+        self.all.push(Asked { depth, condition, on, answer: None });
     }
 
     /// What an edge of the activation does with answers.
@@ -61,16 +62,19 @@ impl Questions {
         }
     }
 
-    /// The activation branches on this: what led to an answer that it reads is what it asks itself.
-    pub(super) fn branches(&mut self, depth: u32, condition: &Expr) {
+    /// The activation branches on this: what led to an answer that it reads is what it asks itself. Returns who has a say in that.
+    pub(super) fn branches(&mut self, depth: u32, condition: &Expr) -> Influence {
+        let mut on = Influence::default();
         for asked in &mut self.all {
             let is_of = |answer: &Answer| {
                 answer.depth == depth && answer.kept_in.iter().any(|id| reads_local(condition, *id))
             };
             if asked.answer.as_ref().is_some_and(is_of) {
-                *asked = Asked { depth, condition: asked.condition.take(), answer: None };
+                on = on.and(asked.on);
+                *asked = Asked { depth, condition: asked.condition.take(), on: asked.on, answer: None };
             }
         }
+        on
     }
 
     /// Those of activations that have not come back, and those whose answers were asked for.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proofline_cfa::{BinaryOp, CompareOp, Expr, Function, Scalar, visit};
+use proofline_cfa::{BinaryOp, CompareOp, Expr, Function, Scalar, Type, eval::int::compare, visit};
 
 use super::{readable, symbols::result_name};
 
@@ -22,9 +22,10 @@ struct Range {
 }
 
 impl Conditions {
-    /// One more.
+    /// One more. A number says nothing.
     pub(super) fn add(&mut self, condition: Option<Expr>) {
         match condition {
+            Some(Expr::Int(..)) => {}
             Some(condition) if !self.known.contains(&condition) => self.known.push(condition),
             Some(_) => {}
             None => self.unknown += 1,
@@ -94,6 +95,21 @@ impl Conditions {
             CompareOp::Gt | CompareOp::Ge => range.high < i128::MAX && range.high >= bound,
             CompareOp::Lt | CompareOp::Le => range.low > i128::MIN && range.low <= bound,
         }
+    }
+
+    /// Something of an enumeration's type that these leave no constant of it for; they ask about it.
+    pub(super) fn no_constant(&self, constants: &dyn Fn(Type) -> Vec<i128>) -> Option<&Expr> {
+        let about = |condition| atom(condition).map(|(subject, op, bound)| (plain(subject), op, bound));
+        let atoms: Vec<(&Expr, CompareOp, i128)> = self.known.iter().filter_map(about).collect();
+        let is_ruled_out = |value: &Expr, constant: i128| {
+            atoms.iter().any(|(subject, op, bound)| *subject == value && !compare(*op, constant, *bound))
+        };
+        let all_are = |value: &Expr| {
+            let Expr::Load(place) = value else { return false };
+            let constants = constants(place.ty);
+            !constants.is_empty() && constants.iter().all(|constant| is_ruled_out(value, *constant))
+        };
+        atoms.iter().map(|(subject, ..)| *subject).find(|subject| all_are(subject))
     }
 
     fn ranges(&self) -> BTreeMap<&Expr, Range> {
@@ -172,6 +188,14 @@ fn atom(condition: &Expr) -> Option<(&Expr, CompareOp, i128)> {
         _ => return None,
     };
     Some(moved(subject, op, bound))
+}
+
+/// Without casts to other types of integers.
+fn plain(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Cast(Scalar::Int(_), arg, _) => plain(arg),
+        other => other,
+    }
 }
 
 /// `x - 3 > 2` is `x > 5`: signed sums that wrap around are mistakes of their own.

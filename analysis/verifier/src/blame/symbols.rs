@@ -105,7 +105,10 @@ struct Open {
 }
 
 /// The state of the walk.
-pub(super) struct Symbols {
+pub(super) struct Symbols<'p> {
+    program: &'p Program,
+    /// Whose activation is at a depth.
+    functions: FxHashMap<u32, &'p Function>,
     known: FxHashMap<Key, Symbol>,
     rest: FxHashMap<(u32, Root), Rest>,
     /// Locals whose addresses are about.
@@ -131,11 +134,13 @@ pub(super) struct Symbols {
     own: Own,
 }
 
-impl Symbols {
+impl<'p> Symbols<'p> {
     /// At the start of the entry function.
-    pub(super) fn new(program: &Program, entry: &Function, base: u32) -> Symbols {
+    pub(super) fn new(program: &'p Program, entry: &'p Function, base: u32) -> Symbols<'p> {
         let constants = program.globals.values().filter(|global| global.constant && global.defined);
         let mut symbols = Symbols {
+            program,
+            functions: FxHashMap::from_iter([(base, entry)]),
             constants: constants.map(|global| global.name).collect(),
             known: FxHashMap::default(),
             rest: FxHashMap::default(),
@@ -366,6 +371,16 @@ impl Symbols {
             .collect()
     }
 
+    /// Whether so many bytes from a pointer on lie in the variable that it leads into, as a condition on numbers, if the text says how large that is.
+    fn fits(&self, pointer: &Expr, bytes: &Expr) -> Option<Expr> {
+        let Expr::Address(Lvalue { base: Base::Global(name), path, .. }) = pointer else { return None };
+        let size = match frame(*name) {
+            Some((depth, id)) => self.functions.get(&depth)?.local(id).size,
+            None => self.program.globals.get(name).filter(|global| global.defined)?.size,
+        };
+        own::within(path, bytes, size)
+    }
+
     /// The expression over the arguments, constants folded where they are plain.
     fn substituted(&self, expr: &Expr, depth: u32) -> Option<Expr> {
         let sub = |e: &Arc<Expr>| self.substituted(e, depth).map(Arc::new);
@@ -403,7 +418,8 @@ impl Symbols {
             Expr::Memory(predicate, a, b) => {
                 let (a, b) = (sub(a)?, sub(b)?);
                 let is_bounds = *predicate == MemoryPredicate::InBounds;
-                let of_own = self.own.holds(&a, &b).filter(|_| is_bounds);
+                let of_own = || self.own.holds(&a, &b).or_else(|| self.fits(&a, &b));
+                let of_own = is_bounds.then(of_own).flatten();
                 of_own.unwrap_or(Expr::Memory(*predicate, a, b))
             }
             Expr::PointerDifference(a, b, stride, ty) => {

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     counterexample::Counterexample,
-    interpret::{self, Choice, Code, Machine, Oracle, Passing},
+    interpret::{self, Choice, Machine, Oracle, Passing},
     subject::Subject,
 };
 
@@ -364,7 +364,7 @@ fn confirm(
     (encoding, layers): (Encoding, u32),
 ) -> Option<Counterexample> {
     let Question { subject, entry, targets, .. } = *question;
-    let code = Code::new(subject.program());
+    let code = subject.code();
     let follower = || {
         let mut follower = Follower {
             encoder,
@@ -384,6 +384,6 @@ fn confirm(
     };
     let limits =
         interpret::Limits { steps: longest(subject, encoder, layers), ..interpret::Limits::default() };
-    let run = |limits| Machine::new(&code, follower(), limits).run(entry);
+    let run = |limits| Machine::new(code, follower(), limits).run(entry);
     also_with_full_reads(limits, &run, &|run| Counterexample::of(run, entry, targets))
 }

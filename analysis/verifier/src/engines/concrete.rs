@@ -73,12 +73,12 @@ impl Engine for Concrete {
 
     fn decide(&self, question: &Question<'_>) -> Decision {
         let Question { subject, entry, first_only, budget, .. } = *question;
-        let code = Code::new(subject.program());
+        let code = subject.code();
         let pool = Pool::of(subject, entry);
         let (open, violated) = (question.targets.clone(), Vec::new());
         let has_texts = !entry.is_library() && Features::of(subject, entry).texts > 0;
         let mut search = Search {
-            code: &code,
+            code,
             pool: &pool,
             entry,
             first_only,
@@ -538,7 +538,7 @@ fn likely(random: &mut Random, candidates: u64) -> u64 {
 /// Tries to find inputs that drive the program along a path.
 pub(crate) fn follow(question: &Question<'_>, path: &Path) -> Result<Option<Counterexample>, Unknown> {
     let Question { subject, entry, budget, .. } = *question;
-    let code = Code::new(subject.program());
+    let code = subject.code();
     let pool = Pool::of(subject, entry);
     let Some(target) = path.target else { return Ok(None) };
     let targets = Targets::new([target]);
@@ -547,7 +547,7 @@ pub(crate) fn follow(question: &Question<'_>, path: &Path) -> Result<Option<Coun
     loop {
         let oracle = Chooser::new(&pool, &answers);
         let limits = Limits { steps: path.steps.len() as u64 * 2 + 1000, ..Limits::default() };
-        let run = Machine::new(&code, oracle, limits).with_budget(budget).with_guide(path).run(entry);
+        let run = Machine::new(code, oracle, limits).with_budget(budget).with_guide(path).run(entry);
         budget.spend(run.steps / 16 + 1)?;
         if let Some(counterexample) = Counterexample::of(&run, entry, &targets) {
             return Ok(Some(counterexample));

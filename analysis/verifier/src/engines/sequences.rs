@@ -7,7 +7,7 @@ use proofline_cpa::Unknown;
 use super::{Answer, Decision, Engine, Question, concrete, pool};
 use crate::{
     counterexample::Counterexample,
-    interpret::{Choice, Code, Limits, Machine, Oracle},
+    interpret::{Choice, Limits, Machine, Oracle},
 };
 use proofline_cfa::{Program, Scalar};
 
@@ -78,7 +78,7 @@ impl Engine for Sequences {
 impl Sequences {
     fn explore(&self, question: &Question<'_>) -> Result<Answer, Unknown> {
         let Question { subject, entry, targets, budget, .. } = *question;
-        let code = Code::new(subject.program());
+        let code = subject.code();
         let limits = Limits {
             steps: self.run_steps,
             compiles_after: concrete::COMPILED_AFTER,
@@ -90,7 +90,7 @@ impl Sequences {
         let mut is_first = true;
         while let Some(sequence) = open.pop() {
             let oracle = Chooser { sequence, next: 0 };
-            let run = Machine::new(&code, oracle, limits).with_budget(budget).run(entry);
+            let run = Machine::new(code, oracle, limits).with_budget(budget).run(entry);
             budget.spend(run.steps / 16 + run.compiled / concrete::COMPILED + 1)?;
             if let Some(counterexample) = Counterexample::of(&run, entry, targets) {
                 return Ok(Answer::Violated(counterexample));

@@ -9,12 +9,12 @@ use std::{
 use proofline_cfa::{EdgeId, Entry, Name, Scalar, Site};
 use proofline_cpa::PathStep;
 use proofline_domains::predicate::{CandidateInputs, Model, Trial, Witness, WitnessInputs};
-use proofline_program_analysis::Environment;
 
 use super::{Question, Targets};
 use crate::{
     counterexample::Counterexample,
-    interpret::{self, Choice, Code, Machine, Oracle, Passing},
+    interpret::{self, Choice, Machine, Oracle, Passing},
+    subject::Subject,
 };
 
 /// Whether inputs that an abstract path suggests violate a target.
@@ -25,29 +25,27 @@ pub(super) fn trial(question: &Question<'_>) -> Trial {
 
 /// Runs a program with candidate inputs.
 struct Runner {
-    code: Code,
+    subject: Subject,
     entry: Entry,
     targets: Targets,
-    environment: Arc<Environment>,
 }
 
 impl Runner {
     fn new(question: &Question<'_>) -> Runner {
         let Question { subject, entry, targets, .. } = *question;
-        let code = Code::new(subject.program());
-        Runner { code, entry, targets: targets.clone(), environment: subject.env().clone() }
+        Runner { subject: subject.clone(), entry, targets: targets.clone() }
     }
 
     fn run(&self, candidate: &CandidateInputs) -> Option<Counterexample> {
         let limits = interpret::Limits { steps: RUN_STEPS, ..interpret::Limits::default() };
-        let run = |limits| Machine::new(&self.code, self.guesser(candidate), limits).run(self.entry);
+        let run = |limits| Machine::new(self.subject.code(), self.guesser(candidate), limits).run(self.entry);
         also_with_full_reads(limits, &run, &|run| Counterexample::of(run, self.entry, &self.targets))
     }
 
     fn guesser(&self, candidate: &CandidateInputs) -> Guesser {
         let mut answers: BTreeMap<(Name, Site), VecDeque<i128>> = BTreeMap::new();
         for ((function, edge), value) in &candidate.inputs {
-            let site = self.environment.function(*function).map(|f| f.edge(*edge).site);
+            let site = self.subject.env().function(*function).map(|f| f.edge(*edge).site);
             if let Some(site) = site {
                 answers.entry((*function, site)).or_default().push_back(*value);
             }
@@ -145,11 +143,11 @@ pub(super) fn confirm(question: &Question<'_>, witness: &Witness) -> Option<Coun
         WitnessInputs::Candidate(candidate) => return Runner::new(question).run(candidate),
         WitnessInputs::Model(model) => model,
     };
-    let code = Code::new(subject.program());
+    let code = subject.code();
     let steps = &witness.path.steps;
     let edges = steps.iter().filter(|step| !matches!(step, PathStep::Leave { .. })).count() as u64;
     let limits = interpret::Limits { steps: edges * 4 + 100_000, ..interpret::Limits::default() };
     let guide = || Guide { model, passed: 0, answered: 0, parameters: 0 };
-    let run = |limits| Machine::new(&code, guide(), limits).run(entry);
+    let run = |limits| Machine::new(code, guide(), limits).run(entry);
     also_with_full_reads(limits, &run, &|run| Counterexample::of(run, entry, targets))
 }

@@ -6,6 +6,7 @@ use proofline_cfa::{
     Base, Expr, Function, LocalId, Lvalue, Op,
     visit::{self, Mention},
 };
+use rustc_hash::FxHashMap;
 
 /// The variable that a place is all of, if nothing but its name leads there.
 fn plain(body: &Function, place: &Lvalue) -> Option<LocalId> {
@@ -50,19 +51,22 @@ pub(super) fn read(body: &Function) -> BTreeSet<LocalId> {
             }
         });
     }
-    loop {
-        let before = read.len();
-        for (id, value) in &values {
-            if read.contains(id) {
-                visit::reads_of_expr(value, &mut |place| {
-                    if let Base::Local(id) = place.base {
-                        read.insert(id);
-                    }
-                });
-            }
-        }
-        if read.len() == before {
-            return read;
+    // By variable, what its values are computed from.
+    let mut from: FxHashMap<LocalId, Vec<&Expr>> = FxHashMap::default();
+    for (id, value) in values {
+        from.entry(id).or_default().push(value);
+    }
+    let mut open: Vec<LocalId> = read.iter().copied().collect();
+    while let Some(id) = open.pop() {
+        for value in from.remove(&id).into_iter().flatten() {
+            visit::reads_of_expr(value, &mut |place| {
+                if let Base::Local(id) = place.base
+                    && read.insert(id)
+                {
+                    open.push(id);
+                }
+            });
         }
     }
+    read
 }

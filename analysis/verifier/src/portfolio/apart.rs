@@ -16,7 +16,7 @@ pub(super) fn kept(subject: &Subject, entry: Entry, mut judgement: Judgement) ->
         let is_kept = match verdict {
             Verdict::Proved(_) => *function == entry.name && is_of_numbers(subject, *function, *id),
             Verdict::Violated(index) => found.get(*index).is_some_and(|counterexample| {
-                let run = counterexample.replay(subject.program());
+                let run = counterexample.replay(subject.code());
                 let is_kept = run.is_some_and(|run| run.is_determined);
                 if is_kept {
                     judgement.counterexamples.push(counterexample.clone());

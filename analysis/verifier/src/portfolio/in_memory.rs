@@ -11,9 +11,11 @@ use crate::{
     callers,
     contracts::records_given,
     entry_points::{Scope, Whole, entry_points},
+    finding::Finding,
     report::{Judgement, Report},
     sources::Sources,
     subject::Subject,
+    wording::{Spot, Wordings},
 };
 
 /// A program with its text.
@@ -86,7 +88,11 @@ impl Programs for InMemory<'_> {
     fn judge(&self, request: &Request, entry: Entry, control: &Control) -> Result<Report, Infallible> {
         let subject = self.subject.for_question(&request.property);
         let judgement = answer(&subject, request, entry, control);
-        Ok(judgement.report(entry, &judgement.explained(&subject, self.sources)))
+        let wording = |function| self.sources.wording(function);
+        let explained = judgement.explained(&subject, &Wordings::new(&wording));
+        let placed = |finding: Finding<Spot>| finding.placed(self.sources);
+        let findings: Vec<_> = explained.into_iter().map(|finding| finding.map(placed)).collect();
+        Ok(judgement.report(entry, &findings))
     }
 }
 

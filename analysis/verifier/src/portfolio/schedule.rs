@@ -20,12 +20,13 @@ use crate::{
     callers_memory, checks,
     counterexample::Counterexample,
     engines::{self, Answer, Decision, Engine, Features, Question, Shared, Targets},
-    interpret::{Code, Machine, Script},
+    interpret::{Machine, Script},
     property::targets_of,
     report::{BY_CONTRACTS, Judgement, not_replayed},
     rests_on::{Basis, Known},
     subject::Subject,
     verdict::Verdict,
+    wording::Wordings,
 };
 
 /// The engine that runs programs.
@@ -176,7 +177,7 @@ impl<'r> Schedule<'r> {
             if self.is_done() || !is_asked || claimed.steps > claims::MOST_STEPS {
                 continue;
             }
-            if claimed.replay(self.subject.program()).is_some() {
+            if claimed.replay(self.subject.code()).is_some() {
                 self.violated(target, claimed.clone(), REPLAYED_BY);
             }
         }
@@ -304,7 +305,7 @@ impl<'r> Schedule<'r> {
         if failures.is_empty() {
             return;
         }
-        let code = Code::new(self.subject.program());
+        let code = self.subject.code();
         for failure in failures {
             if self.is_done() || self.control.cancel.is_cancelled() {
                 break;
@@ -314,7 +315,7 @@ impl<'r> Schedule<'r> {
                 .with_deadline(self.control.deadline);
             let limits = failure.limits();
             let script = Script::new(failure.inputs);
-            let run = Machine::new(&code, script, limits).with_budget(&budget).run(self.entry);
+            let run = Machine::new(code, script, limits).with_budget(&budget).run(self.entry);
             let Some(found) = Counterexample::of(&run, self.entry, &self.open) else { continue };
             if self.is_no_callers_matter(&found) {
                 self.violated((found.function, found.obligation), found, REPLAYED_BY);
@@ -325,7 +326,7 @@ impl<'r> Schedule<'r> {
     /// Whether a failure is shown as an error, and not as a condition on callers.
     fn is_no_callers_matter(&self, found: &Counterexample) -> bool {
         let program = self.subject.program();
-        let Some(run) = found.replay(program) else { return false };
+        let Some(run) = found.replay(self.subject.code()) else { return false };
         let function = program.function(found.function);
         let Some(obligation) = function.and_then(|f| f.obligations.get(found.obligation.index())) else {
             return false;
@@ -333,7 +334,8 @@ impl<'r> Schedule<'r> {
         if !self.entry.is_library() {
             return true;
         }
-        let (blame, is_unconditional) = blame::judge(self.subject, &run, obligation);
+        let (blame, is_unconditional) =
+            blame::judge(self.subject, &Wordings::new(&|_| None), &run, obligation);
         blame == Blame::Manifest && (is_unconditional || !self.request.round.is_own)
     }
 
@@ -530,7 +532,7 @@ impl<'r> Schedule<'r> {
     /// What an engine found, if it is found again.
     fn check_violated(&mut self, found: Counterexample, by: &'static str) {
         let target = (found.function, found.obligation);
-        match found.replay(self.subject.program()) {
+        match found.replay(self.subject.code()) {
             Some(_) => self.violated(target, found, by),
             None => self.settle(target, Verdict::Unknown(not_replayed())),
         }

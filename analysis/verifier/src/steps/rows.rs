@@ -3,18 +3,16 @@
 use crate::{
     finding::{StepKind, TraceStep},
     interpret::Moment,
-    sources::Position,
+    wording::Spot,
 };
 
-/// Makes the last step speak of one element more, if it gave the element before this one the same value, here; whether it does.
+/// Makes the last step speak of one element more, if it gave the element before this one the same value; whether it does.
 pub(super) fn extend(
-    last: &mut TraceStep,
+    last: &mut TraceStep<Spot>,
     (name, shown): (&str, &str),
-    here: (Option<Position>, u32),
     moment: Option<Moment>,
 ) -> bool {
-    let is_here = last.position == here.0 && last.depth == here.1;
-    let Some((row, first, at)) = next_in_row(last, name, shown).filter(|_| is_here) else { return false };
+    let Some((row, first, at)) = next_in_row(last, name, shown) else { return false };
     last.text = format!("`{row}[{first} .. {at}] = {shown}`");
     last.change = Some((name.to_owned(), shown.to_owned()));
     last.moment = moment;
@@ -22,7 +20,7 @@ pub(super) fn extend(
 }
 
 /// The array, the first element that the last step speaks of, and the one that comes next.
-fn next_in_row<'n>(last: &TraceStep, name: &'n str, shown: &str) -> Option<(&'n str, u64, u64)> {
+fn next_in_row<'n>(last: &TraceStep<Spot>, name: &'n str, shown: &str) -> Option<(&'n str, u64, u64)> {
     let (before, value) = last.change.as_ref().filter(|_| last.kind == StepKind::Assign)?;
     let ((row, at), (last_row, last_at)) = (element(name)?, element(before)?);
     let text = last.text.strip_prefix('`')?.strip_prefix(row)?.strip_prefix('[')?;

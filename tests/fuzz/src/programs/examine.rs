@@ -16,6 +16,7 @@ use proofline_verifier::{
     checks::{memory_leak, reach_error},
     engines::names,
     finding::Finding,
+    interpret::Code,
     load::Options,
     portfolio::{Control, Request, Round, check},
     property::Property,
@@ -548,7 +549,7 @@ fn confirm(
         });
     };
     let asked = loaded.subject.for_question(&property(truth));
-    let Some(run) = finding.counterexample.replay(asked.program()) else {
+    let Some(run) = finding.counterexample.replay(&Code::new(asked.program())) else {
         alarm("it cannot be replayed".into());
         return Ok(());
     };

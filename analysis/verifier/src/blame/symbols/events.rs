@@ -19,7 +19,7 @@ pub(in crate::blame) fn is_input(name: Name) -> bool {
     models::standard().model(&name).is_some()
 }
 
-impl Symbols {
+impl<'p> Symbols<'p> {
     /// What an event does to variables. In a loop whose rounds are influenced from outside, numbers are computed any number of times.
     pub(in crate::blame) fn event(
         &mut self,
@@ -349,7 +349,8 @@ impl Symbols {
     }
 
     /// Control is in this function now: after a call its parameters are what was passed.
-    pub(in crate::blame) fn enter(&mut self, function: &Function, depth: u32) {
+    pub(in crate::blame) fn enter(&mut self, function: &'p Function, depth: u32) {
+        self.functions.insert(depth, function);
         let Some(open) = self.open.last_mut().filter(|open| open.depth + 1 == depth) else { return };
         open.result = function.result;
         let arguments = std::mem::take(&mut open.arguments);

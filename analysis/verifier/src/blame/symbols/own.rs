@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use proofline_cfa::{
-    Base, BinaryOp, CompareOp, Expr, LibraryResult, Lvalue, Name, Quantity, Scalar, Site, Step,
+    Base, BinaryOp, CompareOp, Expr, IntType, LibraryResult, Lvalue, Name, Quantity, Scalar, Site, Step,
 };
 
 use super::{Influence, Symbol, plain};
@@ -87,10 +87,7 @@ impl Own {
         let mut end = Sum::default();
         end.add(bytes, 1);
         for step in path {
-            match step {
-                Step::Field { offset, .. } => end.constant = end.constant.saturating_add(i128::from(*offset)),
-                Step::Index { index, stride, .. } => end.add(index, i128::from(*stride)),
-            }
+            end.step(step);
         }
         let is_number = end.is_number();
         let last = end.constant;
@@ -103,16 +100,55 @@ impl Own {
     }
 }
 
+/// Whether so many bytes lie in an object of a size, from the end of a path on: a number where that is always so or never, otherwise a condition on what the bytes or
+/// an index are, if that is one value.
+pub(super) fn within(path: &[Step], bytes: &Expr, size: u64) -> Option<Expr> {
+    let mut start = Sum { keeps_signs: true, ..Sum::default() };
+    for step in path {
+        start.step(step);
+    }
+    let begins_at = start.constant;
+    let mut end = start;
+    end.add(bytes, 1);
+    let mut terms = end.terms.iter().filter(|(_, factor)| **factor != 0);
+    let (term, factor) = terms.next().filter(|(_, factor)| **factor > 0)?;
+    if terms.next().is_some() || begins_at < 0 {
+        return None;
+    }
+    let most = (i128::from(size) - end.constant).div_euclid(*factor);
+    let mut term = Expr::clone(term);
+    let mut ty = term.int_type()?;
+    // A negative number is a very large one, or leads in front of the object.
+    if ty.signed {
+        if begins_at != 0 {
+            return None;
+        }
+        ty = IntType { signed: false, ..ty };
+        term = Expr::Cast(Scalar::Int(ty), Arc::new(term), Site::NOWHERE);
+    }
+    let most = ty.contains(most).then_some(most)?;
+    Some(plain::compare(CompareOp::Le, Arc::new(term), Arc::new(Expr::Int(most, ty))))
+}
+
 /// A sum of multiples. Sizes of objects and places in them are far from where numbers wrap around, so casts that lose nothing there are looked through.
 #[derive(Default)]
 struct Sum<'e> {
     terms: BTreeMap<&'e Expr, i128>,
     constant: i128,
+    /// Casts that make a large number of a negative one are not looked through.
+    keeps_signs: bool,
 }
 
 impl<'e> Sum<'e> {
     fn is_number(&self) -> bool {
         self.terms.values().all(|factor| *factor == 0)
+    }
+
+    fn step(&mut self, step: &'e Step) {
+        match step {
+            Step::Field { offset, .. } => self.constant = self.constant.saturating_add(i128::from(*offset)),
+            Step::Index { index, stride, .. } => self.add(index, i128::from(*stride)),
+        }
     }
 
     fn add(&mut self, expr: &'e Expr, factor: i128) {
@@ -124,7 +160,7 @@ impl<'e> Sum<'e> {
             Expr::Int(value, _) => {
                 self.constant = self.constant.saturating_add(value.saturating_mul(factor));
             }
-            Expr::Cast(Scalar::Int(to), inner, _) if matches!(inner.scalar(), Scalar::Int(from) if from.bits <= to.bits) =>
+            Expr::Cast(Scalar::Int(to), inner, _) if matches!(inner.scalar(), Scalar::Int(from) if from.bits <= to.bits && (to.signed || !from.signed || !self.keeps_signs)) =>
             {
                 self.add(inner, factor);
             }

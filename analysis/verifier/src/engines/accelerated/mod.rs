@@ -28,7 +28,7 @@ use self::{
 use super::{Answer, Decision, Engine, Question, assumptions, concrete};
 use crate::{
     counterexample::Counterexample,
-    interpret::{Code, Limits, Machine, Script},
+    interpret::{Limits, Machine, Script},
     subject::Subject,
 };
 
@@ -84,18 +84,18 @@ impl<E: Engine> Engine for Accelerated<E> {
 
 /// The same violation in the program itself.
 fn own(question: &Question<'_>, accelerated: &Subject, found: &Counterexample) -> Option<Counterexample> {
-    let there = found.replay(accelerated.program())?;
+    let there = found.replay(accelerated.code())?;
     let rounds = Cause::Input(Name::new(ROUNDS));
     let is_own = |(choice, _): &&(crate::interpret::Choice, i128)| choice.cause != rounds;
     let inputs = there.inputs.iter().filter(is_own).map(|(_, answer)| *answer).collect();
-    let code = Code::new(question.subject.program());
+    let code = question.subject.code();
     let limits = Limits {
         steps: RUN_STEPS,
         compiles_after: concrete::COMPILED_AFTER,
         compiled_steps: COMPILED_STEPS,
         ..Limits::default()
     };
-    let machine = Machine::new(&code, Script::new(inputs), limits).with_budget(question.budget);
+    let machine = Machine::new(code, Script::new(inputs), limits).with_budget(question.budget);
     Counterexample::of(&machine.run(question.entry), question.entry, question.targets)
 }
 

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     engines::{Question, pool::Random},
-    interpret::{CallNumbers, Choice, Code, Interface, Limits, Machine, Oracle},
+    interpret::{CallNumbers, Choice, Interface, Limits, Machine, Oracle},
 };
 
 /// Runs, at most; edges of each; calls of each that are looked at.
@@ -153,7 +153,7 @@ fn value(cell: Cell, interface: &Interface, call: &CallNumbers, at_exit: bool) -
 
 /// Calls of these functions in runs of the program.
 fn calls(question: &Question<'_>, interfaces: &[Interface]) -> Result<Vec<CallNumbers>, Unknown> {
-    let code = Code::new(question.subject.program());
+    let code = question.subject.code();
     let limits = Limits {
         steps: MOST_EDGES,
         depth: 2_000,
@@ -165,7 +165,7 @@ fn calls(question: &Question<'_>, interfaces: &[Interface]) -> Result<Vec<CallNu
     let mut left = MOST_EDGES_OF_ALL;
     for run in 0..MOST_RUNS {
         let oracle = Small { run: run as i128, random: Random(0x9e37_79b9 + run) };
-        let machine = Machine::new(&code, oracle, limits).with_budget(question.budget);
+        let machine = Machine::new(code, oracle, limits).with_budget(question.budget);
         let run = machine.logging_calls(interfaces, MOST_CALLS).run(question.entry);
         question.budget.spend(run.steps / 16 + 1)?;
         let is_new = !run.inputs.is_empty();

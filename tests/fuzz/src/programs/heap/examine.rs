@@ -11,6 +11,7 @@ use proofline_cfa::Cause;
 use proofline_verifier::{
     Unknown,
     finding::Finding,
+    interpret::Code,
     portfolio::{Control, Request, Round, check},
     property::Property,
     report::Report,
@@ -232,7 +233,7 @@ fn confirm(
         });
     };
     let asked = loaded.subject.for_question(&Property::Everything);
-    let Some(run) = finding.counterexample.replay(asked.program()) else {
+    let Some(run) = finding.counterexample.replay(&Code::new(asked.program())) else {
         alarm("it cannot be replayed".into());
         return Ok(());
     };

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use proofline_hir::TypeKind;
+use proofline_hir::{TypeKind, types::IntKind};
 use serde::{Deserialize, Serialize};
 
 use crate::{Base, Expr, Function, IntType, Lvalue, Scalar, c_text};
@@ -115,6 +115,20 @@ pub fn copied_character<'e>(function: &Function, dst: &Lvalue, value: &'e Expr) 
     is_copy.then_some(from)
 }
 
+/// Whether so many bytes are what the pointer points to by its type, as far as that says a size in every data model.
+fn is_all_of_place(pointer: &Expr, size: i128) -> bool {
+    let pointee = match pointer {
+        Expr::Address(lvalue) => return i128::from(lvalue.size) == size,
+        Expr::Load(lvalue) => lvalue.ty.pointee(),
+        _ => None,
+    };
+    match pointee.map(|ty| ty.kind()) {
+        Some(TypeKind::Void) => false,
+        Some(TypeKind::Int(IntKind::Char | IntKind::SChar | IntKind::UChar)) => size == 1,
+        Some(_) | None => true,
+    }
+}
+
 /// The predicate as people say it.
 pub(crate) fn text(function: &Function, predicate: MemoryPredicate, pointer: &Expr, size: &Expr) -> String {
     let pointer_text = c_text::expr_text(function, pointer);
@@ -125,11 +139,10 @@ pub(crate) fn text(function: &Function, predicate: MemoryPredicate, pointer: &Ex
     match predicate {
         MemoryPredicate::NotFreed => format!("{pointer_text} is not freed"),
         MemoryPredicate::NotEnded => format!("what {pointer_text} points to still lives"),
-        MemoryPredicate::InBounds => match (size, pointer) {
-            (Expr::Int(size, _), Expr::Address(lvalue)) if i128::from(lvalue.size) == *size => {
+        MemoryPredicate::InBounds => match size {
+            Expr::Int(size, _) if is_all_of_place(pointer, *size) => {
                 format!("{} is inside its object", place())
             }
-            (Expr::Int(1, _), _) => format!("1 byte from {pointer_text} on is inside its object"),
             _ => format!(
                 "{} bytes from {pointer_text} on are inside their object",
                 c_text::expr_text(function, size)

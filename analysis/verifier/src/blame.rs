@@ -314,7 +314,8 @@ fn blame(
         if called_aside.is_some() && !tests.is_empty() {
             return Blame::Latent(Precondition::new(called_aside));
         }
-        if !by.is_some() || !last_asked.is_some() && !(is_assertion && decided.callers) {
+        let is_asked = last_asked.is_some() || is_assertion && decided.callers;
+        if !by.is_some() || !is_asked {
             return Blame::Manifest;
         }
         let all = asked.joined(&loops);

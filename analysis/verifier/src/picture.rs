@@ -8,7 +8,7 @@ use crate::{interpret::Touched, objects::Objects};
 /// More stretches of bytes are not shown.
 const MOST: usize = 4;
 
-/// `buf: 16 bytes [0…15 written] ← 4 bytes at 16`
+/// `buf: 16 bytes [0…15 written] ← 4 bytes at 16`; of an object that is lost: `heap object 1 of 16 bytes`
 pub(crate) fn draw(touched: &Touched, objects: Objects<'_>) -> Option<String> {
     let asked = match touched.predicate {
         MemoryPredicate::InBounds | MemoryPredicate::Initialised | MemoryPredicate::Writable => {
@@ -21,8 +21,11 @@ pub(crate) fn draw(touched: &Touched, objects: Objects<'_>) -> Option<String> {
         | MemoryPredicate::NotEnded
         | MemoryPredicate::Callable
         | MemoryPredicate::SameObject
-        | MemoryPredicate::NothingLost
         | MemoryPredicate::NothingLeft => return None,
+        MemoryPredicate::NothingLost => {
+            let (object, size) = (&touched.object, bytes(i128::from(touched.object.size)));
+            return Some(format!("{} of {size}", objects.name(object)));
+        }
     };
     let object = &touched.object;
     let offset = i128::from(touched.address) - i128::from(object.base);

@@ -3,9 +3,9 @@
 mod rows;
 
 use proofline_cfa::{
-    Base, Callee, Cause, EdgeId, Entry, Expr, Function, LocalId, Lvalue, MONITOR, Name, Obligation, Op,
-    Program, Role, Scalar, Site, Type, Types, VARIABLE_ARGUMENTS, command_line, eval::Value, lvalue_text,
-    visit,
+    Base, Callee, Cause, EdgeId, Entry, Expr, Function, LocalId, Lvalue, MONITOR, MemoryPredicate, Name,
+    Obligation, Op, Program, Role, Scalar, Site, Type, Types, VARIABLE_ARGUMENTS, command_line, eval::Value,
+    lvalue_text, visit,
 };
 use proofline_hir::TypeKind;
 use rustc_hash::FxHashMap;
@@ -79,7 +79,12 @@ pub(crate) fn tell(
     let source = words.text(at.name, obligation.site);
     let picture = match is_about_memory(obligation, at) {
         true if trace.is_null => Some("the pointer is NULL".to_owned()),
-        true => trace.touched.as_ref().and_then(|touched| picture::draw(touched, teller.objects)),
+        true => trace.touched.as_ref().and_then(|touched| {
+            let picture = picture::draw(touched, teller.objects)?;
+            let made = teller.made(&teller.objects.name(&touched.object));
+            let is_lost = touched.predicate == MemoryPredicate::NothingLost;
+            Some(made.filter(|_| is_lost).map_or(picture.clone(), |call| format!("{picture}, from {call}")))
+        }),
         false => None,
     };
     teller.steps.push(TraceStep {
@@ -378,6 +383,15 @@ impl Teller<'_> {
             }
             None => {}
         }
+    }
+
+    /// The call that has made an object.
+    fn made(&self, wanted: &str) -> Option<&str> {
+        let step =
+            self.steps.iter().rev().find(
+                |step| matches!(&step.object, Some(ObjectChange::Made { name, .. }) if name == wanted),
+            )?;
+        step.text.split_once(" gives ").map(|(call, _)| call)
     }
 
     /// The last step does this to an object.

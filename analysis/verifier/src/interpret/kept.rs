@@ -37,11 +37,11 @@ impl<'c, O: Oracle> Machine<'c, O> {
         Ok(())
     }
 
-    /// Whether each live heap object that was allocated since the innermost frame began can be reached, counting only the results of so many of
-    /// the innermost frames; of none: each live heap object of the program.
-    pub(super) fn is_nothing_lost(&self, frames: usize) -> Step<bool> {
+    /// A live heap object that was allocated since the innermost frame began and cannot be reached any more, counting only the results of so many of
+    /// the innermost frames; of none: of all live heap objects of the program.
+    pub(super) fn lost(&self, frames: usize) -> Step<Option<Extent>> {
         if self.heap().next().is_none() {
-            return Ok(true);
+            return Ok(None);
         }
         let since = if frames == 0 { &self.frames[0] } else { self.frame() };
         let (Some(from), true) = (since.heap_from, self.memory.next_on_heap().is_some()) else {
@@ -68,16 +68,16 @@ impl<'c, O: Oracle> Machine<'c, O> {
             let extra = frame.extra.iter().copied().filter(|_| depth >= frames);
             roots.extend(extra.filter_map(|address| self.living(address)));
         }
-        let is_all = |reached: &BTreeSet<u64>| {
-            self.heap().all(|extent| extent.base < from || reached.contains(&extent.base))
+        let besides = |reached: &BTreeSet<u64>| {
+            self.heap().find(|extent| extent.base >= from && !reached.contains(&extent.base))
         };
-        if is_all(&self.reachable(roots.clone())) {
-            return Ok(true);
+        if besides(&self.reachable(roots.clone())).is_none() {
+            return Ok(None);
         }
         roots.extend(on_the_way);
-        match is_all(&self.reachable(roots)) {
-            true => stuck("what is not in a variable yet may be on its way to one"),
-            false => Ok(false),
+        match besides(&self.reachable(roots)) {
+            None => stuck("what is not in a variable yet may be on its way to one"),
+            lost => Ok(lost),
         }
     }
 

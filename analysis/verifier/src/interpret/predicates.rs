@@ -80,7 +80,13 @@ impl<'c, O: Oracle> Machine<'c, O> {
         match predicate {
             MemoryPredicate::NothingLost => {
                 let Value::Int(frames) = self.eval(code, size)? else { return stuck("a float as a size") };
-                return self.is_nothing_lost(frames as usize);
+                let lost = self.lost(frames as usize)?;
+                if let (Some(object), Some(trace)) = (lost, &mut self.trace) {
+                    let (address, size, written) = (object.base, 0, None);
+                    trace.touched = Some(Touched { predicate, address, size, object, written });
+                    trace.is_null = false;
+                }
+                return Ok(lost.is_none());
             }
             MemoryPredicate::NothingLeft => return self.is_nothing_left(),
             MemoryPredicate::SameObject => return self.is_same_object(code, pointer, size),
